@@ -25,7 +25,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 struct agent;
 struct asker;

@@ -19,17 +19,17 @@
 #include "agent/agent.h"
 #include "agent/ask.h"
 #include "agent/inside.h"
-#include "agent/permit.h"
 #include "agent/recall.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/message.h"
@@ -37,6 +37,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char root[] = "/tmp/tenax-agent-XXXXXX";
 
@@ -1383,7 +1384,7 @@ static void goes_back_when_idle(void **state)
     mailbox_unref(back.told);
 }
 
-int main(void)
+UNIT_TEST(agent)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_happens_next),

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 
 #include "agent/inside.h"
-#include "agent/reminder.h"
 #include "agent/room.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "base/utf8.h"
+#include "context/reminder.h"
+#include "guard/workspace.h"
 
 #define ATTACH_MAX_SLURP ((size_t)1 << 20)
 

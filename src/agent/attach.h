@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-#include "agent/permit.h"
 #include "base/arena.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "guard/permit.h"
 #include "llm/message.h"
 
 struct agent;

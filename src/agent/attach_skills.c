@@ -5,8 +5,8 @@
  */
 #include "agent/attach.h"
 #include "agent/inside.h"
-#include "agent/reminder.h"
 #include "agent/room.h"
+#include "context/reminder.h"
 
 #define SKILL_COMMAND "<command-name>/"
 #define SKILL_AGAIN "<system-reminder>\nThe skill /"

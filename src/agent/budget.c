@@ -9,10 +9,10 @@
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/room.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "guard/workspace.h"
 
 #define BUDGET_PREVIEW ((size_t)2000) /* bytes of a result that its stub shows */
 #define BUDGET_WORTH ((size_t)2 * BUDGET_PREVIEW)

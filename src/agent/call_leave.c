@@ -7,11 +7,11 @@
 #include "agent/ask.h"
 #include "agent/call.h"
 #include "agent/inside.h"
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 

@@ -4,10 +4,10 @@
 #include "agent/cap.h"
 
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "guard/workspace.h"
 
 /* A cut that keeps whole lines where there are lines near enough. */
 static struct str cap_head(struct str text, size_t max)

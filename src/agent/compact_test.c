@@ -21,21 +21,22 @@
 #include "agent/agent.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char root[] = "/tmp/tenax-compact-XXXXXX";
 
@@ -845,7 +846,7 @@ static void remove_all(void)
     (void)nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-int main(void)
+UNIT_TEST(compact)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_happens),

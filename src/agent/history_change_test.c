@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "llm/message.h"
+#include "unit.h"
 
 static void history_of(struct history *h, const char *text)
 {
@@ -257,7 +258,7 @@ static void replaces(void **state)
     history_release(&h);
 }
 
-int main(void)
+UNIT_TEST(history_change)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails),

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "llm/message.h"
+#include "unit.h"
 
 /* "u:text", "a:text", "c:id" (a call), "r:id" (a result); a blank begins the next message. */
 static struct message **messages_of(const char *text, size_t *ret_count)
@@ -182,7 +183,7 @@ static void media_can_go(void **state)
     history_release(&h);
 }
 
-int main(void)
+UNIT_TEST(history)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check),

@@ -7,10 +7,10 @@
  */
 #include "agent/hook.h"
 
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "json/json.h"
+#include "unit.h"
 
 struct merge_row {
     enum hook_event event;
@@ -385,7 +386,7 @@ static void runners(void **state)
     assert_int_equal(hooks_run(NULL, &in, NULL, NULL, NULL), 0);
 }
 
-int main(void)
+UNIT_TEST(hook)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merge),

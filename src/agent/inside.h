@@ -16,10 +16,10 @@
 #include "agent/hook.h"
 #include "agent/journal.h"
 #include "agent/ledger.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "guard/permit.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 

@@ -9,7 +9,7 @@
 
 #include "agent/event.h"
 #include "base/vec.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 struct arena;
 struct err;

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "llm/model.h"
+#include "unit.h"
 
 static const struct model priced = {
     .provider = STR_INIT("p"),
@@ -109,7 +110,7 @@ static void spends_have_their_model(void **state)
     assert_int_equal(l.rows.ptr[0].max_output, m.max_output);
 }
 
-int main(void)
+UNIT_TEST(ledger)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adds_up),

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "agent/workspace.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "guard/workspace.h"
 #include "json/jw.h"
 #include "sync/thread.h"
 

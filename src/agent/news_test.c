@@ -9,10 +9,11 @@
 #include <cmocka.h>
 
 #include "agent/news.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "guard/workspace.h"
 #include "json/jw.h"
+#include "unit.h"
 
 static void tell(struct workspace *w, const char *id, const char *what, enum news_status status)
 {
@@ -64,7 +65,7 @@ static void what_runs(void **state)
     workspace_unref(w);
 }
 
-int main(void)
+UNIT_TEST(news)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_runs),

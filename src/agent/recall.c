@@ -11,11 +11,11 @@
 
 #include "agent/event.h"
 #include "agent/history.h"
-#include "agent/reminder.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "context/reminder.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/message.h"

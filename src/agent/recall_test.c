@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "llm/message.h"
 #include "store/load.h"
+#include "unit.h"
 
 static char path[] = "/tmp/recall_test_XXXXXX";
 
@@ -358,7 +359,7 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-int main(void)
+UNIT_TEST(recall)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),

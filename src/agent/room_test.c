@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "llm/model.h"
+#include "unit.h"
 
 static char root[] = "/tmp/tenax-room-XXXXXX";
 
@@ -83,7 +84,7 @@ static void rooms(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(room)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rooms)};
     int r;

@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 
 #define SETTING_MAX_OPTIONS 8
 

@@ -20,7 +20,7 @@
 
 #include "agent/agent.h"
 #include "base/str.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 struct cancel;

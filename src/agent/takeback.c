@@ -7,10 +7,10 @@
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/recall.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 
 /* ---- Lines out of the middle ---- */

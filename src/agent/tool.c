@@ -3,8 +3,8 @@
  */
 #include "agent/tool.h"
 
-#include "agent/workspace.h"
 #include "base/arena.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -22,19 +22,6 @@ void tool_result_release(struct tool_result *r)
 unsigned tool_flags(const struct tool_entry *e, const struct json *args)
 {
     return e->flags | (e->more_flags && args ? e->more_flags(e, args) : 0);
-}
-
-void tool_about_path(struct workspace *w, struct str path, bool writes, struct arena *arena,
-                     struct rule_subject *ret)
-{
-    CLEANUP(mem_freep) char *full = workspace_resolve(w, path);
-
-    CLEANUP(mem_freep) char *real = workspace_real(full);
-
-    ret->about = ABOUT_PATH;
-    ret->text = arena_str(arena, str_of(full));
-    ret->real = arena_cstr(arena, str_of(real));
-    ret->writes = writes;
 }
 
 char *tool_real_path(const struct tool_call *call, const char *path)

@@ -3,7 +3,7 @@
  *
  * A tool is a const struct tool_entry at the top of tools/<name>.c, the words the model reads in
  * tools/<name>.md (the text, then its JSON schema in a fenced block; the build makes tool_<name>_md
- * and tool_<name>_schema of them), and its name in tools/tools.def and tools/meson.build.
+ * and tool_<name>_schema of them), and its name in tools/tools.def.
  * tools_test fails while a tool has no text, a schema that does not parse, or the whole table is
  * larger than 12 KB.
  *
@@ -21,7 +21,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
+#include "guard/tool_flags.h"
 #include "llm/event.h"
 
 struct arena;
@@ -41,22 +42,6 @@ struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
 #define TOOL_MAX_RESULT ((size_t)30 * 1000) /* bytes the model is shown, unless the row says */
-#define TOOL_MAX_IMAGE ((size_t)5 << 20)    /* bytes of an image, before base64 */
-
-enum tool_flags {
-    TOOL_READ_ONLY = 1,  /* harmless to run again; may start while the model still speaks */
-    TOOL_CONCURRENT = 2, /* may run beside others that say so */
-    TOOL_EDITS = 4,      /* changes the one file it is about: acceptEdits covers it */
-    /* run() itself puts its question to a person (ask.h): nobody is asked before it, and no mode or
-     * allow rule answers in the person's place. Deny rules and dontAsk still bind. */
-    TOOL_PERSON = 8,
-    TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still bind */
-    TOOL_REFEREE = 32, /* speaks to the referee; what it spends is the judge's */
-    /* A call of it that succeeds ends the turn as a success, and its arguments are what the turn
-     * gives. run may be NULL. */
-    TOOL_FINAL = 64,
-    TOOL_OWED = 128, /* final, and the turn must not end without it */
-};
 
 struct tool_image {
     const char *media_type; /* "image/png" */
@@ -144,9 +129,7 @@ struct tool_entry {
 
 unsigned tool_flags(const struct tool_entry *e, const struct json *args);
 
-/* The usual about() and expand() of tools with a file_path. */
-void tool_about_path(struct workspace *w, struct str path, bool writes, struct arena *arena,
-                     struct rule_subject *ret);
+/* The usual expand() of tools with a file_path; about() is workspace_about_path(). */
 void tool_expand_path(struct workspace *w, const struct json *args, const char *key,
                       struct buf *ret);
 /* Where the path that the call is about led to when it was permitted; yours to free. What is there

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "json/json.h"
+#include "unit.h"
 
 static const struct about_case {
     const char *input;
@@ -74,7 +75,7 @@ static void partial(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(tool_about)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole),

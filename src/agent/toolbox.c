@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,11 +14,12 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/nearest.h"
-#include "conf/rule.h"
+#include "guard/permit.h"
+#include "guard/rule.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "json/schema.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "unit.h"
 
 static void gives_aligned_memory_that_lasts(void **state)
 {
@@ -102,7 +103,7 @@ static void strv_is_terminated(void **state)
     strv_release(&w);
 }
 
-int main(void)
+UNIT_TEST(arena)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_aligned_memory_that_lasts),

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "unit.h"
 
 static void limit_is_kept(void **state)
 {
@@ -176,7 +177,7 @@ static void moves(void **state)
     buf_release(&b);
 }
 
-int main(void)
+UNIT_TEST(buf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_is_kept),   cmocka_unit_test(adds_integers),

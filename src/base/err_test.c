@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "unit.h"
 
 static void fills(void **state)
 {
@@ -50,7 +51,7 @@ static void long_texts_end_at_a_character(void **state)
     assert_true(utf8_is_valid(str_of(err.text)));
 }
 
-int main(void)
+UNIT_TEST(err)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fills),

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "unit.h"
 
 static char folder[64];
 
@@ -277,7 +278,7 @@ static void a_full_pipe_is_waited_for(void **state)
     free(bytes);
 }
 
-int main(void)
+UNIT_TEST(file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replaces_and_reads_back),

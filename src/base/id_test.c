@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "unit.h"
 
 static void shapes(void **state)
 {
@@ -92,7 +93,7 @@ static void clocks(void **state)
     assert_int_equal(clock_mono_us(), 5250000);
 }
 
-int main(void)
+UNIT_TEST(id)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),

@@ -7,7 +7,8 @@
 
 #include "base/str.h"
 
-#define IMAGE_MAX_SIDE 8000 /* pixels: what providers take */
+#define IMAGE_MAX_SIDE 8000               /* pixels: what providers take */
+#define IMAGE_MAX_BYTES ((size_t)5 << 20) /* before base64 */
 
 /* "image/png", jpeg, gif or webp; NULL when it is none of these. 16 bytes are enough. */
 const char *image_type(struct str bytes);

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "unit.h"
 
 static void keeps_order_and_values(void **state)
 {
@@ -54,7 +55,7 @@ static void replaces(void **state)
     map_release(&m);
 }
 
-int main(void)
+UNIT_TEST(map)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_order_and_values),

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/pinned.h"
 #include "base/str.h"
+#include "unit.h"
 
 static char root[64];
 
@@ -126,7 +127,7 @@ static void the_root(void **state)
     assert_true(fd >= 0);
 }
 
-int main(void)
+UNIT_TEST(pinned)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opened),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/plain.h"
+#include "unit.h"
 
 struct plain_case {
     struct str in;
@@ -115,7 +116,7 @@ static void long_line(void **state)
     assert_true(str_ends(buf_str(&out), STR("\nnew\n")));
 }
 
-int main(void)
+UNIT_TEST(plain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases),

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "unit.h"
 
 static void scrubs(void **state)
 {
@@ -162,7 +163,7 @@ static void keys_that_change(void **state)
     assert_string_equal(buf_cstr(&text), "[hidden] [hidden] [hidden] [hidden]");
 }
 
-int main(void)
+UNIT_TEST(secret)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scrubs),

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "unit.h"
 
 static void known(void **state)
 {
@@ -74,7 +75,7 @@ static void in_portions(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(sha256)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known),

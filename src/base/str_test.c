@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "unit.h"
 
 struct number_case {
     const char *text;
@@ -198,7 +199,7 @@ static void spreads_chosen_keys(void **state)
     assert_true(slots > HASH_KEYS / 2); /* 396 on average */
 }
 
-int main(void)
+UNIT_TEST(str)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(word_of),  cmocka_unit_test(numbers),

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "unit.h"
 
 static void every_code_point(void **state)
 {
@@ -58,7 +59,7 @@ static void valid_prefixes(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(utf8)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point),

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/words.h"
+#include "unit.h"
 
 #define MANY                                                                                       \
     "sh bash zsh dash ksh . : [ [[ sudo doas su env exec -exec --exec nice ionice \xc3\xa4 "       \
@@ -41,7 +42,7 @@ static void answers(void **state)
     assert_false(words_have(str_make("c\0", 2), "cd c"));
 }
 
-int main(void)
+UNIT_TEST(words)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),

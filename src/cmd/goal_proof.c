@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -17,6 +16,7 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/proof.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "store/store.h"

@@ -11,7 +11,7 @@
 #include "cmd/session_options.h"
 #include "conf/conf.h"
 #include "proto/listen.h"
-#include "tui/tui.h"
+#include "tui/app/tui.h"
 
 /* `tenax --resume` lets one choose, which is what /resume does. */
 static void interactive_prompt(struct cmd *c, struct session_spec *session, struct buf *ret)

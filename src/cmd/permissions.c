@@ -7,16 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/permit.h"
-#include "agent/sandbox.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "conf/rule_list.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -198,7 +199,7 @@ static unsigned call_of(const struct setting *s, struct str text, struct arena *
         }
         return kinds[i].flags;
     }
-    if (str_starts(tool, STR("mcp__")) || rule_is_list(text))
+    if (str_starts(tool, STR("mcp__")) || rule_list_is(text))
         *ret = (struct rule_subject){.tool = tool, .text = STR("")};
     return 0;
 }

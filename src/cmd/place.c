@@ -3,10 +3,10 @@
  */
 #include "cmd/place.h"
 
-#include "agent/permit.h"
-#include "agent/sandbox.h"
-#include "agent/workspace.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "host/connect.h"
 #include "llm/door.h"
 #include "net/net.h"

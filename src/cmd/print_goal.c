@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "agent/permit.h"
-#include "agent/sandbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -18,6 +16,8 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
 #include "host/host.h"
 #include "slash/slash.h"
 

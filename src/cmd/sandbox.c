@@ -10,7 +10,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/place.h"
 #include "conf/conf.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proc/confine.h"

@@ -27,6 +27,7 @@
 #include "conf/source.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "unit.h"
 
 #define MAX_FILES 12
 #define MAX_ROWS 12
@@ -1310,7 +1311,7 @@ static void switches(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(conf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_cases),     cmocka_unit_test(many_mistakes),

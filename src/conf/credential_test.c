@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "store/scratch_check.h"
+#include "unit.h"
 
 static void test_variables(void **state)
 {
@@ -141,7 +142,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(credential)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables),

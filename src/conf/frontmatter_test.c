@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -89,7 +90,7 @@ static void test_too_long(void **state)
     assert_int_equal(err.code, ERR_TOO_BIG);
 }
 
-int main(void)
+UNIT_TEST(frontmatter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),

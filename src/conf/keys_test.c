@@ -21,6 +21,7 @@
 #include "conf/keys_docs.h"
 #include "conf/option.h"
 #include "json/json.h"
+#include "unit.h"
 
 static struct str parent_path(const struct key *k)
 {
@@ -274,7 +275,7 @@ static void docs_are_true(void **state)
         fail_msg("docs/settings.md does not have the keys of keys.def; run scripts/settings-docs");
 }
 
-int main(void)
+UNIT_TEST(keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),       cmocka_unit_test(options_name_keys),

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/nearest.h"
-#include "conf/rule.h"
+#include "conf/rule_list.h"
 
 static const struct option options[] = {
 #define OPTION(id, name, letter, arg, flags, key, values, help)                                    \
@@ -142,7 +142,7 @@ static int args_add(struct args *a, const struct option *o, const char *value, s
         return 0;
     }
     if (o->flags & OPTION_RULES) {
-        rule_split_list(rest, &a->values[o->id]);
+        rule_list_split(rest, &a->values[o->id]);
         return 0;
     }
     if (!(o->flags & OPTION_LIST))
@@ -181,7 +181,7 @@ static int args_take_value(const struct option *o, const char *attached, int arg
  * prompt", --add-dir ../a ../b "and now the prompt". */
 static bool args_is_more(const struct option *o, const char *arg)
 {
-    return (o->flags & OPTION_RULES && rule_is_list(str_of(arg))) ||
+    return (o->flags & OPTION_RULES && rule_list_is(str_of(arg))) ||
            (o->flags & OPTION_FOLDERS && arg[0] != '-' && file_is_dir(arg));
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "conf/nearest.h"
 #include "conf/option.h"
+#include "unit.h"
 
 #define MAX_ARGV 12
 
@@ -236,7 +237,7 @@ static void nearest(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(option)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parse), cmocka_unit_test(no_program_name), cmocka_unit_test(get),

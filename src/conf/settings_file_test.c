@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "conf/settings_file.h"
 #include "json/json.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -232,7 +233,7 @@ static void at_once(void **state)
     assert_text(path, buf_cstr(&expect));
 }
 
-int main(void)
+UNIT_TEST(settings_file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),

@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/usage.h"
+#include "unit.h"
 
 /* Every character that means something to roff or a shell is in here somewhere. */
 static const struct usage_command auth = {
@@ -441,7 +442,7 @@ static void words_of_a_command(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(usage)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_fits),          cmocka_unit_test(help_of_a_command),

@@ -9,11 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 
 static const char *const who_names[] = {

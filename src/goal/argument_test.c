@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "goal/argument.h"
+#include "unit.h"
 
 #define NOW INT64_C(1763208000000) /* 2025-11-15T12:00:00Z */
 #define HOUR INT64_C(3600000)
@@ -564,7 +565,7 @@ static void explaining(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(argument)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading),      cmocka_unit_test(limits),

@@ -9,14 +9,15 @@
 
 #include <cmocka.h>
 
-#include "agent/sandbox.h"
-#include "agent/workspace.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "goal/baseline.h"
 #include "goal/work_check.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 static char session_dir[300];
 static struct baseline base = {
@@ -669,7 +670,7 @@ static void hides_nothing(void **state)
     buf_release(&hunks);
 }
 
-int main(void)
+UNIT_TEST(baseline)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(keeps_all_but_ignored, setup, work_teardown),

@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/display.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"

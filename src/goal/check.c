@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#include "agent/sandbox.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/plain.h"
@@ -15,6 +14,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "goal/origin/room.h"
+#include "guard/sandbox.h"
 #include "json/jw.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"

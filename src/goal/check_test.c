@@ -23,6 +23,7 @@
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char plain_path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
 static char plain_home[] = "HOME=/nonexistent";
@@ -344,7 +345,7 @@ static void as_json(void **state)
     check_result_release(&r);
 }
 
-int main(void)
+UNIT_TEST(check)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends, setup, teardown),

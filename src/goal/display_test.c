@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "goal/display.h"
+#include "unit.h"
 
 static const struct {
     int64_t seconds;
@@ -600,7 +601,7 @@ static void log_lines(void **state)
     assert_string_equal(buf_cstr(&empty), "Nothing has happened yet.\n");
 }
 
-int main(void)
+UNIT_TEST(display)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elapsed_times),

@@ -9,11 +9,11 @@
  */
 #include <string.h>
 
-#include "agent/path_glob.h"
-#include "agent/workspace.h"
 #include "base/file.h"
+#include "base/path_glob.h"
 #include "goal/inside.h"
 #include "goal/origin/names.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 
 #define KEPT_MAX 400               /* calls that stay; past it those in the middle go */

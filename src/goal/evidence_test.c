@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "goal/inside.h"
+#include "unit.h"
 
 #define DIR "/home/u/work"
 
@@ -310,7 +311,7 @@ static void test_others(void **state)
     goal_end(&g);
 }
 
-int main(void)
+UNIT_TEST(evidence)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notes),   cmocka_unit_test(test_writes),

@@ -7,12 +7,12 @@
 
 #include <time.h>
 
-#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "goal/check.h"
+#include "guard/sandbox.h"
 #include "proc/confine.h"
 #include "proc/proc.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -21,6 +20,7 @@
 #include "goal/proof.h"
 #include "goal/report.h"
 #include "goal/snapshot.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"

@@ -15,9 +15,7 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/journal.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -26,12 +24,15 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 #include "store/scratch_check.h"
 #include "store/sqlite_table.h"
 #include "store/store.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define SESSION "11111111-2222-4333-8444-555555555555"
 #define FORK "99999999-2222-4333-8444-555555555555"
@@ -1371,7 +1372,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT_TEST(goal)
 {
     const struct CMUnitTest tests[] = {
         TEST(edit_over_the_limit_is_kept_as_a_file),

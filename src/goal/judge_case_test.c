@@ -13,6 +13,7 @@
 #include "goal/check.h"
 #include "goal/exhibit.h"
 #include "goal/judge.h"
+#include "unit.h"
 
 /* ---- Exhibits ---- */
 
@@ -486,7 +487,7 @@ static void test_case_sizes(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(judge_case)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exhibit),     cmocka_unit_test(test_exhibit_sizes),

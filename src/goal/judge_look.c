@@ -5,14 +5,14 @@
  */
 #include "goal/judge_look.h"
 
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "goal/exhibit.h"
 #include "goal/judge.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/schema.h"
 #include "llm/message.h"

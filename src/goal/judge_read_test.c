@@ -14,6 +14,7 @@
 #include "goal/judge.h"
 #include "json/json.h"
 #include "llm/message.h"
+#include "unit.h"
 
 /* ---- The text form ---- */
 
@@ -341,7 +342,7 @@ static void test_looks(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(judge_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read),

@@ -2,12 +2,12 @@
  * The last step of the ladder: the judge. What it is shown is copied first, so that nobody waits
  * for it; without its verdict nothing is met. Runs on the bench, as ladder.c does.
  */
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "goal/inside.h"
 #include "goal/origin/names.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"

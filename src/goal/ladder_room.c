@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
@@ -13,6 +12,7 @@
 #include "goal/origin/names.h"
 #include "goal/origin/room.h"
 #include "goal/proof.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -303,7 +303,8 @@ static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, str
             explain_room(g, l, r, &l->reason);
             return 0;
         }
-        origin_compare(o, &l->now, spec.command, &r->trace, &r->touched, &l->objections, &l->unrun);
+        origin_compare(o, &l->now, spec.command, buf_str(&g->text), &r->trace, &r->touched,
+                       &l->objections, &l->unrun);
     }
     return 1;
 }

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "goal/prompt.h"
 #include "store/goals.h"
+#include "unit.h"
 
 enum text {
     DIRECTIVE,
@@ -286,7 +287,7 @@ static void feedback(void **state)
     assert_string_equal(buf_cstr(&b), "Stop hook feedback:\nmake test exits 1\n<x> & y");
 }
 
-int main(void)
+UNIT_TEST(prompt)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_is_made),

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/proof.h"
+#include "unit.h"
 
 #define TREE "\"aba251f25e86236d2e6949fe9c709dbaf3f49bc3\""
 #define HEAD "{\"type\":\"goal_proof\",\"format\":1,\"goal_id\":\"1234\",\"prefix\":"
@@ -108,7 +109,7 @@ static void proof_holds_only_when_all_was_run(void **state)
     assert_false(proof_holds(&p, &r));
 }
 
-int main(void)
+UNIT_TEST(proof)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_are_checked_when_read),

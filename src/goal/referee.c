@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -16,6 +15,7 @@
 #include "goal/display.h"
 #include "goal/inside.h"
 #include "goal/prompt.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "sync/cancel.h"

@@ -19,6 +19,7 @@
 #include "goal/report.h"
 #include "goal/tally.h"
 #include "json/json.h"
+#include "unit.h"
 
 #define T0 INT64_C(1763208000000) /* 2025-11-15 12:00:00Z */
 #define EVENT(seconds, of_kind, json)                                                              \
@@ -559,7 +560,7 @@ static void markdown_blocks(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markdown_of_a_story), cmocka_unit_test(json_of_a_story),

@@ -16,6 +16,7 @@
 #include "goal/work_check.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static void look(struct snapshot *s, bool walk, const char *wrote, char ret[SHA256_HEX + 1])
 {
@@ -385,7 +386,7 @@ static void contents(void **state)
     buf_release(&text);
 }
 
-int main(void)
+UNIT_TEST(snapshot)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_counts),

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "guard/sandbox.h"
 
 #define STAGING_MAX_NAME 200                /* of a setting, as it is told */
 #define STAGING_PORTION ((size_t)256 << 10) /* of a copy */

@@ -67,9 +67,12 @@ static int survey_entry(struct survey_walk *w, DIR *dir, const struct dirent *e,
 
     buf_adds(&w->path, e->d_name);
     if (survey_is_dir(dir, e)) {
-        if (survey_depth(buf_str(&w->path)) < SURVEY_MAX_DEPTH &&
-            survey_enters(s, buf_str(&w->path), str_of(e->d_name)))
+        if (!survey_enters(s, buf_str(&w->path), str_of(e->d_name)))
+            ; /* left out */
+        else if (survey_depth(buf_str(&w->path)) < SURVEY_MAX_DEPTH)
             strv_add(&w->folders, buf_str(&w->path));
+        else if (s->closed)
+            s->closed(s->arg, buf_str(&w->path));
     } else if (w->files == s->max_files) {
         w->over = true;
     } else {
@@ -91,6 +94,8 @@ static int survey_folder(struct survey_walk *w, int root, const char *folder, st
 
     dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
+        if (errno != ENOENT && errno != ENOTDIR && *folder && w->survey->closed)
+            w->survey->closed(w->survey->arg, str_of(folder));
         fd_closep(&fd);
         return 0;
     }

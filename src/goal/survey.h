@@ -24,10 +24,11 @@ struct survey {
     /* A file: everything that is no folder. folder_fd holds it by its last name. -1 ends the
      * walk. */
     int (*file)(void *arg, int folder_fd, const char *name, struct str path, struct err *err);
+    /* A folder that lies too deep or cannot be read; NULL: it is taken for empty. */
+    void (*closed)(void *arg, struct str path);
     void *arg;
 };
 
-/* Folders that cannot be read, and those that are too deep, are taken for empty. *ret_whole false:
- * time or number ran out. ERR_CANCELLED, ERR_IO (dir itself cannot be read), or what `file` failed
- * with. */
+/* *ret_whole false: time or number ran out. ERR_CANCELLED, ERR_IO (dir itself cannot be read), or
+ * what `file` failed with. */
 int survey_run(const struct survey *s, struct cancel *cancel, bool *ret_whole, struct err *err);

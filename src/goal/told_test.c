@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "goal/told.h"
 #include "json/json.h"
+#include "unit.h"
 
 static const struct told_case {
     const char *name, *json;
@@ -104,7 +105,7 @@ static void waits(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(told)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),

@@ -5,12 +5,12 @@
  */
 #include <inttypes.h>
 
-#include "agent/permit.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "goal/display.h"
 #include "goal/entries.h"
 #include "goal/inside.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 

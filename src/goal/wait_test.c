@@ -23,6 +23,7 @@
 #include "proc/tree.h"
 #include "store/scratch_check.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define MINUTE_MS ((int64_t)60000)
 #define HOUR_MS (60 * MINUTE_MS)
@@ -658,7 +659,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(wait)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),

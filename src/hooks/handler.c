@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
 
 #define TITLE_BYTES 120
 

@@ -14,6 +14,7 @@
 #include "hooks/handler.h"
 #include "hooks/output.h"
 #include "hooks/point.h"
+#include "unit.h"
 
 /* What came of it, in one line: "deny=reason ask stop=… context=… message=… error=…". */
 static void tell(const struct hook_outcome *o, int r, const struct err *err, struct buf *ret)
@@ -271,7 +272,7 @@ static void several(void **state)
     assert_string_equal(buf_cstr(&told), "deny reason=one\nnever");
 }
 
-int main(void)
+UNIT_TEST(output)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),

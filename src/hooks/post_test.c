@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "agent/hook.h"
-#include "agent/workspace.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "guard/workspace.h"
 #include "hooks/post.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
@@ -23,6 +23,7 @@
 #include "net/test_server.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 /* A folder, a server that answers one thing, and a session's hooks. */
 struct bench {
@@ -243,7 +244,7 @@ static void cancelled(void **state)
     bench_end(&b);
 }
 
-int main(void)
+UNIT_TEST(post)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "guard/workspace.h"
 #include "hooks/handler.h"
 #include "hooks/output.h"
 #include "proc/proc.h"

@@ -15,7 +15,7 @@
 #include "conf/conf.h"
 #include "hooks/handler.h"
 #include "json/json.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"

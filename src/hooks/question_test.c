@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "hooks/question.h"
 #include "llm/message.h"
+#include "unit.h"
 
 static const struct {
     const char *prompt;
@@ -182,7 +183,7 @@ static void long_conversations_are_cut(void **state)
         message_unref(talk[i]);
 }
 
-int main(void)
+UNIT_TEST(question)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filled),

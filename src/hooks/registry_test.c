@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "hooks/registry.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static struct hook_handler *prompt(const char *text, unsigned flags)
 {
@@ -309,7 +310,7 @@ static void settings_are_renewed(void **state)
     hook_registry_free(r);
 }
 
-int main(void)
+UNIT_TEST(registry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(session_entries_are_found_again),

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
 #include "hooks/point.h"
 #include "hooks/registry.h"
 #include "hooks/strays.h"

@@ -18,7 +18,6 @@
 
 #include "agent/hook.h"
 #include "agent/hook_sight.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -26,7 +25,8 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
+#include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
@@ -34,6 +34,7 @@
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 /* A folder with settings, and everything a session has of hooks. */
 struct bench {
@@ -993,7 +994,7 @@ static void what_it_prints_meanwhile(void **state)
     watch_end(&b);
 }
 
-int main(void)
+UNIT_TEST(runner)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_and_what_it_sees),

@@ -13,7 +13,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/nearest.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
 #include "hooks/point.h"
 #include "json/json.h"
 #include "net/net.h"

@@ -17,8 +17,9 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
-#include "conf/rule.h"
+#include "guard/rule.h"
 #include "hooks/settings.h"
+#include "unit.h"
 
 static char dir[] = "/tmp/hooks-settings-XXXXXX";
 
@@ -368,7 +369,7 @@ static void listed(void **state)
     clear("etc/tenax/managed-settings.json");
 }
 
-int main(void)
+UNIT_TEST(settings)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_cases), cmocka_unit_test(levels), cmocka_unit_test(fields_of_others),

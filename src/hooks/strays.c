@@ -5,11 +5,11 @@
  */
 #include "hooks/strays.h"
 
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "guard/workspace.h"
 #include "hooks/handler.h"
 #include "hooks/output.h"
 #include "hooks/program.h"

@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "guard/workspace.h"
 #include "hooks/errand.h"
 #include "hooks/handler.h"
 #include "hooks/point.h"

@@ -8,12 +8,12 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "agent/permit.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
 #include "goal/row_json.h"
+#include "guard/permit.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "json/jw.h"

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static atomic_int waiting_now;
 static atomic_int changes;
@@ -251,7 +252,7 @@ static void test_races(void **state)
     asks_free(asks);
 }
 
-int main(void)
+UNIT_TEST(asks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_answer_wins),

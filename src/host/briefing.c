@@ -1,5 +1,5 @@
 /*
- * briefing: the host's side of agent/context.h.
+ * briefing: the host's side of context/context.h.
  */
 #include "host/briefing.h"
 
@@ -7,8 +7,8 @@
 
 #include "agent/agent.h"
 #include "agent/recall.h"
-#include "agent/reminder.h"
-#include "agent/surroundings.h"
+#include "context/reminder.h"
+#include "context/surroundings.h"
 
 void briefing_release(struct briefing *b)
 {

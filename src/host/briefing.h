@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "agent/context.h"
 #include "base/buf.h"
+#include "context/context.h"
 
 struct agent_loaded;
 struct recall;

@@ -16,15 +16,15 @@
 
 #include "agent/ask.h"
 #include "agent/event.h"
-#include "agent/permit.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "host/asks.h"
 #include "host/feed.h"
 #include "host/host.h"
@@ -34,6 +34,7 @@
 #include "store/test_home.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
+#include "unit.h"
 
 #define MAX_EVENTS 20000
 
@@ -449,7 +450,7 @@ static int teardown(void **state)
     return home_teardown(state);
 }
 
-int main(void)
+UNIT_TEST(child)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_do_as_they_are_told),

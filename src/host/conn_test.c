@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "unit.h"
 
 #define MAX_LINE 8
 
@@ -112,7 +113,7 @@ static void test_slow_reader(void **state)
     conn_release(&conn);
 }
 
-int main(void)
+UNIT_TEST(conn)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),

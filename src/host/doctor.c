@@ -17,14 +17,14 @@
 #include "base/secret.h"
 #include "conf/conf.h"
 #include "host/connect.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/door.h"
 #include "llm/provider.h"
 #include "net/net.h"
 #include "proc/confine.h"
 #include "proc/kernel.h"
 #include "store/store.h"
-#include "tools/grep.h"
+#include "tools/search/grep.h"
 
 #define DOCTOR_REACH_MS 10000
 

@@ -25,6 +25,7 @@
 #include "host/event_log.h"
 #include "host/feed.h"
 #include "json/json.h"
+#include "unit.h"
 
 #define PRIVATE "the-users-own-words"
 
@@ -383,7 +384,7 @@ static void no_secrets(void **state)
     remove_folder();
 }
 
-int main(void)
+UNIT_TEST(event_log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_all_kinds),  cmocka_unit_test(goals_without_words),

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static struct event *delta(const char *text, size_t index)
 {
@@ -303,7 +304,7 @@ static void test_cancel_and_leaving_end_the_wait(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(feed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_see_the_same),

@@ -18,7 +18,7 @@
 
 #include "base/str.h"
 #include "host/session.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 struct agent_input;

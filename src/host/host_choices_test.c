@@ -16,6 +16,7 @@
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
+#include "unit.h"
 
 #define SCHEMA "{\"type\":\"object\"}"
 
@@ -173,7 +174,7 @@ static int unmake(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(host_choices)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them),

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "agent/agent.h"
-#include "agent/context.h"
 #include "agent/recall.h"
 #include "agent/room.h"
 #include "agent/tool.h"
@@ -14,6 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "context/context.h"
 #include "host/inside.h"
 #include "host/session.h"
 #include "llm/llm_call.h"

@@ -6,13 +6,13 @@
 #include <stdatomic.h>
 
 #include "agent/agent.h"
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "host/inside.h"
 #include "host/reload.h"
 #include "json/json.h"

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "agent/hook_sight.h"
-#include "agent/permit.h"
-#include "agent/prompt.h"
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
+#include "context/prompt.h"
+#include "guard/permit.h"
 #include "host/briefing.h"
 #include "host/host.h"
 #include "host/models.h"

@@ -12,14 +12,14 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "agent/permit.h"
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/judge.h"
 #include "goal/judge_look.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "net/retry.h"
@@ -27,6 +27,7 @@
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
 #include "tools/tools.h"
+#include "unit.h"
 
 static const struct retry_policy quick = {
     .max_tries = 4, .first_ms = 1, .cap_ms = 2, .asked_cap_ms = 600000};
@@ -605,7 +606,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(judge)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ask),          cmocka_unit_test(test_price),

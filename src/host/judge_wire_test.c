@@ -11,16 +11,17 @@
 #include <cmocka.h>
 
 #include "agent/toolbox.h"
-#include "agent/workspace.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "goal/judge.h"
-#include "llm/canned.h"
+#include "guard/workspace.h"
 #include "llm/provider.h"
+#include "llm/scenario/canned.h"
 #include "net/retry.h"
 #include "proc/proc.h"
 #include "store/scratch_check.h"
 #include "tools/tools.h"
+#include "unit.h"
 
 #define ANTHROPIC(block, delta, stop)                                                              \
     "data: {'type':'message_start','message':{'id':'m','model':'x','usage':{'input_tokens':10,"    \
@@ -434,7 +435,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(judge_wire)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dialects),

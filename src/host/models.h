@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/provider.h"
 #include "sync/thread.h"
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "unit.h"
 
 #define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
@@ -48,7 +49,7 @@ static void test_session_dir(void **state)
     assert_string_equal(buf_cstr(&got), "/h/.tenax/projects/-w-a/id");
 }
 
-int main(void)
+UNIT_TEST(project)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),

@@ -16,19 +16,20 @@
 #include "agent/agent.h"
 #include "agent/ask.h"
 #include "agent/journal.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/disk.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "guard/workspace.h"
 #include "host/record.h"
 #include "json/json.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/model.h"
 #include "store/load.h"
+#include "unit.h"
 
 #define SESSION "11111111-1111-4111-8111-111111111111"
 
@@ -414,7 +415,7 @@ static void test_long_leaf(void **state)
     end(&t);
 }
 
-int main(void)
+UNIT_TEST(record)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),     cmocka_unit_test(test_compaction),

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "hooks/settings.h"
 #include "sync/thread.h"

@@ -27,6 +27,7 @@
 #include "store/load.h"
 #include "store/scratch_check.h"
 #include "store/transcript.h"
+#include "unit.h"
 
 #define SESSION "99999999-0000-4000-8000-000000000000"
 
@@ -433,7 +434,7 @@ static void lines_are_counted(void **state)
     stage_end(&s);
 }
 
-int main(void)
+UNIT_TEST(rewind)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),

@@ -23,6 +23,7 @@
 #include "host/socket.h"
 #include "host/socket_call.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char home[] = "/tmp/tenax-socket-XXXXXX";
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
@@ -159,7 +160,7 @@ static void test_too_many_wait(void **state)
     (void)unlink(deaf.sun_path);
 }
 
-int main(void)
+UNIT_TEST(socket)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers_from_the_start),

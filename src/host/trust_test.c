@@ -19,6 +19,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "host/trust.h"
+#include "unit.h"
 
 static char tree[64];
 static struct strv env;
@@ -191,7 +192,7 @@ static void asked(void **state)
     buf_release(&p.asked);
 }
 
-int main(void)
+UNIT_TEST(trust)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nearest_counts, setup, teardown),

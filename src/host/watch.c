@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/workspace.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "sync/thread.h"
 

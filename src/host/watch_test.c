@@ -10,14 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "guard/workspace.h"
 #include "hooks/handler.h"
 #include "hooks/registry.h"
 #include "host/watch.h"
+#include "unit.h"
 
 static char root[] = "/tmp/tenax-watch-XXXXXX";
 
@@ -103,7 +104,7 @@ static void looks(void **state)
     assert_int_equal(rmdir(root), 0);
 }
 
-int main(void)
+UNIT_TEST(watch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looks),

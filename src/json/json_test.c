@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/json.h"
+#include "unit.h"
 
 static struct arena arena;
 
@@ -859,7 +860,7 @@ static void equality(void **state)
     assert_false(json_equal(parsed("null"), NULL));
 }
 
-int main(void)
+UNIT_TEST(json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(threads_share_a_tree, reset), /* first: nothing is drawn yet */

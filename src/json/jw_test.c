@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "unit.h"
 
 struct string_case {
     struct str value;
@@ -369,7 +370,7 @@ static void full_buffer(void **state)
     assert_true(out.len <= 10);
 }
 
-int main(void)
+UNIT_TEST(jw)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_are_escaped),

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "json/json.h"
 #include "json/schema.h"
+#include "unit.h"
 
 static struct arena arena;
 
@@ -435,7 +436,7 @@ static void hostile_patterns(void **state)
     assert_int_equal(schema_check(parsed(buf_cstr(&text)), parsed("\"x\""), NULL), 0);
 }
 
-int main(void)
+UNIT_TEST(schema)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(checks, reset),

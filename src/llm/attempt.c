@@ -17,7 +17,7 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/reply.h"
-#include "llm/scripted.h"
+#include "llm/scenario/scripted.h"
 #include "net/net.h"
 #include "net/retry.h"
 #include "net/sse.h"

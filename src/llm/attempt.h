@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 struct attempt;

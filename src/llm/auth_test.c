@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "llm/auth.h"
+#include "unit.h"
 
 static char *home; /* of one test; not made yet */
 
@@ -237,7 +238,7 @@ static void test_two_writers(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(auth)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),

@@ -15,15 +15,16 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/mem.h"
-#include "llm/canned.h"
-#include "llm/dialect.h"
-#include "llm/heard_check.h"
+#include "llm/dialect/dialect.h"
+#include "llm/dialect/heard_check.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/reply.h"
+#include "llm/scenario/canned.h"
 #include "net/retry.h"
 #include "net/sse.h"
+#include "unit.h"
 
 static struct stream {
     const char *dialect, *model;
@@ -211,7 +212,7 @@ static void test_calls(void **state)
     net_free(net);
 }
 
-int main(void)
+UNIT_TEST(cut)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_two_pieces),

@@ -13,7 +13,7 @@
 #include "conf/nearest.h"
 #include "json/json.h"
 #include "llm/auth.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "net/net.h"
 
 #define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* loading a model and reading a long prompt */

@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
+#include "unit.h"
 
 static const struct {
     int status;
@@ -295,7 +296,7 @@ static void test_resets(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(fault)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status), cmocka_unit_test(test_media),

@@ -13,14 +13,15 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "conf/conf.h"
-#include "llm/canned.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/scenario/canned.h"
 #include "net/retry.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 static struct net *net;
 static struct conf *conf;
@@ -1054,7 +1055,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(llm_call)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults),

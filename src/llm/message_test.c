@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "json/json.h"
 #include "llm/model.h"
+#include "unit.h"
 
 #define DATA "\"provider_data\":{\"provider\":\"p\",\"model\":\"m\"}"
 
@@ -281,7 +282,7 @@ static void test_wire_move(void **state)
     message_unref(from);
 }
 
-int main(void)
+UNIT_TEST(message)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),    cmocka_unit_test(test_one_line),

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "conf/nearest.h"
 #include "json/json.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
 #define NA NAN

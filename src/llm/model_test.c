@@ -10,9 +10,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event.h"
 #include "llm/model.h"
+#include "unit.h"
 
 #define E(level) (1u << EFFORT_##level)
 
@@ -266,7 +267,7 @@ static void test_configure(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(model)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find), cmocka_unit_test(test_table),     cmocka_unit_test(test_alias),

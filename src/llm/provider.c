@@ -18,9 +18,9 @@
 #include "json/json.h"
 #include "llm/auth.h"
 #include "llm/cred.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/door.h"
-#include "llm/scripted.h"
+#include "llm/scenario/scripted.h"
 
 struct choice {
     struct str provider;

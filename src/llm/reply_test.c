@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "json/json.h"
 #include "llm/event_check.h"
+#include "unit.h"
 
 /* A script: one letter per call, so that a row shows the order of things.
  *   T/H text  say text or thinking          cN.name text   reply_call(N), then a delta
@@ -400,7 +401,7 @@ static void test_cut(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(reply)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_input_is_clean), cmocka_unit_test(test_depth),

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 
 #include "base/mem.h"
+#include "unit.h"
 
 static const struct {
     const char *ip;
@@ -154,7 +155,7 @@ static void hosts(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(address)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses),

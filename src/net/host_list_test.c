@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "unit.h"
 
 struct has_case {
     const char *pattern;
@@ -148,7 +149,7 @@ static void found(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(host_list)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has),

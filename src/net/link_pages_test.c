@@ -1,4 +1,5 @@
 #include "net/link_pages.h"
+#include "unit.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -122,7 +123,7 @@ static void leaves_code_that_somebody_has_changed(void **state)
     dlclose(library);
 }
 
-int main(void)
+UNIT_TEST(link_pages)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_back_what_is_in_the_file),

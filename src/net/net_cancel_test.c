@@ -17,13 +17,13 @@
 
 #include "net/net_stream.h"
 #include "net/test_server.h"
+#include "unit.h"
 
 #define TOO_LATE_US                                                                                \
     (5 * 1000 * 1000) /* far less than what was waited for; the machine may be busy */
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 
 extern char **environ;
-static const char *self; /* path of this program */
 
 /* Names are resolved here. The resolver of "stall.test" says that it is at it, and then does not
  * answer until the process ends. */
@@ -487,13 +487,13 @@ static int run_stalled(void)
 
 static void exit_does_not_wait_for_a_resolver(void **state)
 {
-    char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t) "stalled", NULL};
+    char *argv[] = {(char *)"unit", (char *)"net_cancel", (char *)"stalled", NULL};
     int64_t until_ms = clock_mono_ms() + TEST_WAIT_MS;
     int status = -1;
     pid_t pid;
 
     (void)state;
-    assert_int_equal(posix_spawn(&pid, self, NULL, NULL, argv, environ), 0);
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ), 0);
     while (waitpid(pid, &status, WNOHANG) == 0) {
         if (clock_mono_ms() > until_ms) {
             kill(pid, SIGKILL);
@@ -504,7 +504,7 @@ static void exit_does_not_wait_for_a_resolver(void **state)
     assert_int_equal(status, 0);
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(net_cancel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancel_takes_effect_everywhere),
@@ -513,7 +513,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(exit_does_not_wait_for_a_resolver),
     };
 
-    self = argv[0];
     sem_init(&resolving, 0, 0);
     sem_init(&connect_pending, 0, 0);
     sem_init(&connect_closed, 0, 0);

@@ -13,6 +13,7 @@
 
 #include "net/net_stream.h"
 #include "net/test_server.h"
+#include "unit.h"
 
 /* A name of the test leads to loopback; no test asks a real name server. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -178,7 +179,7 @@ static void by_proxy(void **state)
     server_stop(&s);
 }
 
-int main(void)
+UNIT_TEST(net_public)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct),

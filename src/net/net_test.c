@@ -17,6 +17,7 @@
 #include "net/curl_first.h"
 #include "net/net_stream.h"
 #include "net/test_server.h"
+#include "unit.h"
 
 /* Names are resolved here: no test asks a real name server. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -809,7 +810,7 @@ static void gnutls_is_told_to_wait(void **state)
     assert_int_equal(told(), 1);
 }
 
-int main(void)
+UNIT_TEST(net)
 {
     struct net *first;
 

@@ -12,6 +12,7 @@
 
 #include "net/net_stream.h"
 #include "net/test_server.h"
+#include "unit.h"
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 
@@ -250,7 +251,7 @@ static int stop_the_clock(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(net_time)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silence_before_the_head),

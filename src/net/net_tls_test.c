@@ -16,10 +16,10 @@
 
 #include "base/file.h"
 #include "net/test_server.h"
+#include "unit.h"
 
-static const char *self; /* path of this program */
-static char *ca_dir;     /* a folder with just the certificate of the servers, under its hash */
-static char *ca_path;    /* that file */
+static char *ca_dir;  /* a folder with just the certificate of the servers, under its hash */
+static char *ca_path; /* that file */
 
 /* Names are resolved here: "*.local.test" is this machine, nothing else exists. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
@@ -386,7 +386,7 @@ static int run_child(const char *url)
 
 static void run_with(char **env, const char *url, struct buf *out)
 {
-    char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t)url, NULL};
+    char *argv[] = {(char *)"unit", (char *)"net_tls", (char *)(uintptr_t)url, NULL};
     posix_spawn_file_actions_t actions;
     int pipe_fds[2];
     int status;
@@ -395,7 +395,7 @@ static void run_with(char **env, const char *url, struct buf *out)
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], 1);
-    assert_int_equal(posix_spawn(&pid, self, &actions, NULL, argv, env), 0);
+    assert_int_equal(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, env), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(pipe_fds[1]);
     buf_clear(out);
@@ -528,7 +528,7 @@ static int remove_identity(void **state)
     return 0;
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(net_tls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(certificates),
@@ -541,7 +541,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(tls_sessions_are_resumed),
     };
 
-    self = argv[0];
     if (argc > 1)
         return run_child(argv[1]);
     return cmocka_run_group_tests(tests, write_identity, remove_identity);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "unit.h"
 
 struct good_case {
     const char *head;
@@ -151,7 +152,7 @@ static void answers(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(proxy_head)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good),

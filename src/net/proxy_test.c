@@ -16,6 +16,7 @@
 #include "base/strv.h"
 #include "net/host_list.h"
 #include "net/test_server.h"
+#include "unit.h"
 
 static sem_t stuck_in; /* a lookup of stuck.test has begun, */
 static sem_t stuck_go; /* and may go on */
@@ -702,7 +703,7 @@ static void many_doors(void **state)
     proxy_free(p);
 }
 
-int main(void)
+UNIT_TEST(proxy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tunnel),

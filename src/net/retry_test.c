@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "unit.h"
 
 #define NOW INT64_C(784111777000) /* Sun, 06 Nov 1994 08:49:37 GMT */
 
@@ -206,7 +207,7 @@ static void resets(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(retry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_delays_double_up_to_the_cap),

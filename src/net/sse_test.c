@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "unit.h"
 
 static void add_shown(struct buf *out, struct str s)
 {
@@ -236,7 +237,7 @@ static void long_streams_take_linear_time(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(sse)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_events_however_cut),

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "net/net.h"
+#include "unit.h"
 
 static void good(void **state)
 {
@@ -170,7 +171,7 @@ static void very_long(void **state)
     assert_int_equal(err.code, ERR_BAD_INPUT);
 }
 
-int main(void)
+UNIT_TEST(url)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good),

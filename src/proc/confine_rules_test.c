@@ -19,6 +19,7 @@
 #include "proc/confine_image.h"
 #include "proc/confine_rules.h"
 #include "proc/landlock.h"
+#include "unit.h"
 
 #define CANNOT 77 /* no mounts, or no Landlock, here */
 
@@ -131,7 +132,7 @@ static void low_numbers_stay_free(void **state)
     assert_int_equal(in_child(try_low, /*scopes=*/true), 0);
 }
 
-int main(void)
+UNIT_TEST(confine_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_that_do_not_know_a_mount_do_not_hold),

@@ -28,6 +28,7 @@
 #include "proc/proc.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define LONG_MS 60000 /* nothing here takes that long unless it hangs */
 
@@ -553,7 +554,7 @@ static void test_asked_at_once(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-int main(void)
+UNIT_TEST(confine)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked_at_once),

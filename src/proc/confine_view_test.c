@@ -26,6 +26,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 /* Everything here runs twice when started by root: as root, and as an ordinary user. */
 
@@ -681,7 +682,7 @@ static void test_cancelled(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(confine_view)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_overlay_rows, setup, teardown),

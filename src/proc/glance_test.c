@@ -21,6 +21,7 @@
 #include "proc/glance.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define PATIENCE_MS 20000
 #define MAX_OUTPUT 100000
@@ -200,7 +201,7 @@ static void what_cannot_start_is_told(void **state)
     assert_none_is_left();
 }
 
-int main(void)
+UNIT_TEST(glance)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said),

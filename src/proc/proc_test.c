@@ -30,6 +30,7 @@
 #include "sync/cancel.h"
 #include "sync/signals.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define LONG_MS 60000 /* nothing here takes that long unless it hangs */
 
@@ -1587,7 +1588,7 @@ static void test_kill_of_the_parent(void **state)
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     victim = fork();
     if (!victim) {
-        char *const argv[] = {(char *)"victim", (char *)victim_flag, NULL};
+        char *const argv[] = {(char *)"unit", (char *)"proc", (char *)victim_flag, NULL};
 
         dup2(fds[1], STDOUT_FILENO);
         execv("/proc/self/exe", argv);
@@ -1631,7 +1632,7 @@ static void on_signal(int signo, void *arg)
     (void)arg;
 }
 
-int main(int argc, char **argv)
+UNIT_TEST(proc)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),

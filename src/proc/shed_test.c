@@ -16,6 +16,7 @@
 
 #include "proc/shed.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define PLACE_BYTES ((size_t)1 << 20)
 #define STILL_THERE 3
@@ -103,7 +104,7 @@ static void test_preloaded(void **state)
 #endif
 }
 
-int main(void)
+UNIT_TEST(shed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shed),

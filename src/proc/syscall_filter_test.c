@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "proc/syscall_filter.h"
+#include "unit.h"
 
 /* What is installed for a job costs the kernel about 0.3 us an instruction. */
 #define MAX_INSTRUCTIONS 300
@@ -195,7 +196,7 @@ static void short_enough_to_start_fast(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(syscall_filter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sockets_by_family_and_kind),

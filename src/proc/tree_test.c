@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "proc/tree.h"
+#include "unit.h"
 
 static const struct tree_proc *find(const struct tree *t, pid_t pid)
 {
@@ -186,7 +187,7 @@ static void test_kill(void **state)
     tree_release(&t);
 }
 
-int main(void)
+UNIT_TEST(tree)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_ourselves),

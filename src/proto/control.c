@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "agent/event.h"
-#include "agent/permit.h"
 #include "agent/room.h"
-#include "agent/style.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "context/style.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "json/json.h"

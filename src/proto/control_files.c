@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/utf8.h"
+#include "guard/workspace.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"

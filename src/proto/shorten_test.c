@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "unit.h"
 
 #define PICTURE                                                                                    \
     "{\"type\":\"image\",\"source\":{\"media_type\":\"image/png\",\"data\":\"AAAAAAAAAAAAAAAA\"}}"
@@ -103,7 +104,7 @@ static void test_hook_inputs(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(shorten)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contents),

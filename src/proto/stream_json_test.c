@@ -18,6 +18,7 @@
 #include "base/secret.h"
 #include "json/json.h"
 #include "proto/stream_line.h"
+#include "unit.h"
 
 #define UUID "00000000-1111-4222-8333-444444444444"
 #define USAGE0                                                                                     \
@@ -673,7 +674,7 @@ static void test_breaks(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(stream_json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_breaks),

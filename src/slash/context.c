@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "agent/instructions.h"
 #include "agent/room.h"
+#include "context/instructions.h"
 #include "slash/inside.h"
 
 static int context_run(struct slash_call *call, struct err *err);

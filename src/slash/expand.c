@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "agent/event.h"
-#include "agent/mention.h"
-#include "agent/permit.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "context/mention.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "hooks/settings.h"
 #include "host/host.h"

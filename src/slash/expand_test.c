@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -61,7 +62,7 @@ static void test_values(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(expand)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values)};
 

@@ -3,11 +3,11 @@
  */
 #include "host/export.h"
 
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "guard/workspace.h"
 #include "host/host.h"
 #include "slash/inside.h"
 #include "store/index.h"

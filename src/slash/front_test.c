@@ -29,6 +29,7 @@
 #include "store/test_home.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 #define MAX_TAKEN 4
 
@@ -609,7 +610,7 @@ static void test_thread(void **state)
     buf_release(&me->done);
 }
 
-int main(void)
+UNIT_TEST(front)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),

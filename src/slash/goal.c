@@ -6,7 +6,6 @@
 
 #include <sys/stat.h>
 
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -14,6 +13,7 @@
 #include "conf/conf.h"
 #include "goal/display.h"
 #include "goal/origin/names.h"
+#include "guard/workspace.h"
 #include "host/host.h"
 #include "slash/inside.h"
 

@@ -1,11 +1,11 @@
 /*
  * /memory: the files of instructions that the model is given, and a change to one of them.
  */
-#include "agent/instructions.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "context/instructions.h"
 #include "host/host.h"
 #include "slash/inside.h"
 #include "slash/memory_file.h"

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "agent/instructions.h"
 #include "base/buf.h"
+#include "context/instructions.h"
 
 struct memory_file {
     char *path; /* the real one */

@@ -2,10 +2,10 @@
  * note: what is typed behind "#" goes into a memory file; which one, the person says. The row is in
  * no list.
  */
-#include "agent/instructions.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "context/instructions.h"
 #include "host/host.h"
 #include "slash/inside.h"
 #include "slash/memory_file.h"

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "store/test_home.h"
+#include "unit.h"
 
 static char *environment[] = {NULL, NULL, NULL};
 static char home_variable[200];
@@ -281,7 +282,7 @@ static void test_too_large(void **state)
     assert_true(is_noted(l, "large.md", "is not used"));
 }
 
-int main(void)
+UNIT_TEST(own)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_wins),    cmocka_unit_test(test_links),

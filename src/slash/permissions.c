@@ -3,11 +3,11 @@
  */
 #include <string.h>
 
-#include "agent/permit.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -1,10 +1,10 @@
 /*
  * /plan: plan mode, in which nothing is changed; or the plan that was made.
  */
-#include "agent/permit.h"
 #include "agent/recall.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "guard/permit.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "llm/message.h"

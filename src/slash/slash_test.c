@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "host/typed.h"
 #include "slash/inside.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -176,7 +177,7 @@ static void test_typed(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(slash)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),  cmocka_unit_test(test_rows),  cmocka_unit_test(test_docs),

@@ -1,11 +1,11 @@
 /*
  * /status: what this session is and what it works with.
  */
-#include "agent/permit.h"
-#include "agent/sandbox.h"
-#include "agent/workspace.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "host/host.h"
 #include "llm/effort.h"
 #include "slash/inside.h"

@@ -1,8 +1,8 @@
 /*
  * /todos: the list of things to do that the model keeps.
  */
-#include "agent/workspace.h"
 #include "base/arena.h"
+#include "guard/workspace.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "slash/inside.h"

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "json/json.h"
 #include "store/load_tune.h"
+#include "unit.h"
 
 #define MAX_NODES 120
 #define MAX_LIST 40
@@ -590,7 +591,7 @@ static void test_random_worlds(void **state)
     buf_release(&w.text);
 }
 
-int main(void)
+UNIT_TEST(chain)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_worlds),

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "json/jw.h"
 #include "store/entry.h"
+#include "unit.h"
 
 static void test_kinds(void **state)
 {
@@ -84,7 +85,7 @@ static void test_times(void **state)
     assert_string_equal(out, "1970-01-01T00:00:00.000Z");
 }
 
-int main(void)
+UNIT_TEST(entry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),

@@ -27,6 +27,7 @@
 #include "store/file_history.h"
 #include "store/scratch_check.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 /* Where lines go. */
 struct lines {
@@ -499,7 +500,7 @@ static void same_tick(void **state)
     end(&f);
 }
 
-int main(void)
+UNIT_TEST(file_history)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_tick),

@@ -25,6 +25,7 @@
 #include "store/file_history.h"
 #include "store/file_restore.h"
 #include "store/scratch_check.h"
+#include "unit.h"
 
 static int keep_line(void *arg, struct str line, struct err *err)
 {
@@ -439,7 +440,7 @@ static void killed_at_every_write(void **state)
     assert_true(writes > 30);
 }
 
-int main(void)
+UNIT_TEST(file_restore)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stories),       cmocka_unit_test(modes),

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "store/hold.h"
 #include "store/test_home.h"
+#include "unit.h"
 
 #define HERE "-here"
 #define THERE "-there"
@@ -194,7 +195,7 @@ static void test_newest(void **state)
     hold_give(hold);
 }
 
-int main(void)
+UNIT_TEST(find)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),         cmocka_unit_test(test_paths),

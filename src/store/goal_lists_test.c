@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 /* ---- Lists ---- */
 
@@ -534,7 +535,7 @@ static void test_older_format(void **state)
     assert_string_equal(buf_cstr(&text), "typed,4");
 }
 
-int main(void)
+UNIT_TEST(goal_lists)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sqlite),

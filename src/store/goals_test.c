@@ -2,6 +2,7 @@
  * What every backend of the goal store promises of a row, rule by rule, run once for each.
  */
 #include "store/test_goals.h"
+#include "unit.h"
 
 #include <math.h>
 
@@ -729,7 +730,7 @@ static void test_status_names(void **state)
     assert_int_equal(got, GOAL_COMPLETE);
 }
 
-int main(void)
+UNIT_TEST(goals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_names),

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
+#include "unit.h"
 
 #define SESSION "0b6c1d8e-0000-4000-8000-000000000001"
 
@@ -363,7 +364,7 @@ static int teardown(void **state)
     return rmdir(home);
 }
 
-int main(void)
+UNIT_TEST(hold)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_at_a_time),

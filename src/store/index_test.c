@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "store/test_home.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 #define P "-w"
 #define ONE HOME_ID(1)
@@ -389,7 +390,7 @@ static void test_processes(void **state)
     store_free(s);
 }
 
-int main(void)
+UNIT_TEST(index)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_change),

@@ -24,6 +24,7 @@
 #include "store/scan.h"
 #include "store/source.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 /* ---- lines ---- */
 
@@ -818,7 +819,7 @@ static void test_endless_lines(void **state)
     unlink(path);
 }
 
-int main(void)
+UNIT_TEST(load)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains),

@@ -17,6 +17,7 @@
 #include "store/store.h"
 #include "store/test_home.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 #define P "-w"
 #define ONE HOME_ID(1)
@@ -262,7 +263,7 @@ static void test_cancelled(void **state)
     assert_false(there("projects/.last-sweep")); /* somebody else may go on with it at once */
 }
 
-int main(void)
+UNIT_TEST(remove)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one),           cmocka_unit_test(test_open_one),

@@ -27,6 +27,7 @@
 #include "store/sqlite_table.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char home[] = "/tmp/tenax-store-XXXXXX";
 
@@ -734,7 +735,7 @@ static int teardown(void **state)
     return rmdir(home);
 }
 
-int main(void)
+UNIT_TEST(store)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sqlite),

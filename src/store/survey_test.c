@@ -12,6 +12,7 @@
 
 #include "store/test_home.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 static void make(const char *path)
 {
@@ -133,7 +134,7 @@ static void test_cancel(void **state)
     expect("", cancel, "");
 }
 
-int main(void)
+UNIT_TEST(survey)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which),

@@ -23,6 +23,7 @@
 #include "store/transcript.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static char *dir; /* of all tests */
 
@@ -383,7 +384,7 @@ static int remove_dir(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_TEST(transcript)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_are_synced),

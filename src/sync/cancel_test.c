@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static void count_call(void *arg)
 {
@@ -305,7 +306,7 @@ static void test_wait_fd_virtual(void **state)
     close(fds[1]);
 }
 
-int main(void)
+UNIT_TEST(cancel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null),

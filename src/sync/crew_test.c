@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "sync/crew.h"
 #include "sync/mailbox.h"
+#include "unit.h"
 
 struct piece {
     struct mail mail;
@@ -132,7 +133,7 @@ static void test_free_waits(void **state)
     crew_free(NULL);
 }
 
-int main(void)
+UNIT_TEST(crew)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_at_a_time),

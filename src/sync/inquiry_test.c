@@ -12,6 +12,7 @@
 #include "sync/inquiry.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 struct sum {
     struct inquiry inquiry;
@@ -104,7 +105,7 @@ static void other_mail_is_left(void **state)
     mail_free(m);
 }
 
-int main(void)
+UNIT_TEST(inquiry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_answered),

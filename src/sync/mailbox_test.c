@@ -14,6 +14,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 static atomic_int notes_alive;
 
@@ -253,7 +254,7 @@ static void test_virtual_clock(void **state)
     mailbox_unref(mb);
 }
 
-int main(void)
+UNIT_TEST(mailbox)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_order_and_bytes, no_notes_left),

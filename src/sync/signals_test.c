@@ -12,6 +12,7 @@
 #include "sync/mailbox.h"
 #include "sync/signals.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 struct signal_mail {
     struct mail mail;
@@ -161,7 +162,7 @@ static void test_watched(void **state)
     mailbox_unref(watcher);
 }
 
-int main(void)
+UNIT_TEST(signals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signals),

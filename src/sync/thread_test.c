@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "sync/thread.h"
+#include "unit.h"
 
 struct seen {
     char name[16];
@@ -280,7 +281,7 @@ static void test_overflow(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-int main(void)
+UNIT_TEST(thread)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start),      cmocka_unit_test(test_starting_leaves_the_mask_alone),

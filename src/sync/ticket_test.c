@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "sync/cancel.h"
 #include "sync/ticket.h"
+#include "unit.h"
 
 #define THREADS 16
 #define ROUNDS 500
@@ -102,7 +103,7 @@ static void waits_can_be_cancelled(void **state)
     ticket_release(&t);
 }
 
-int main(void)
+UNIT_TEST(ticket)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_at_a_time),

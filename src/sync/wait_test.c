@@ -15,6 +15,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/wait.h"
+#include "unit.h"
 
 struct point_case {
     const char *spec;
@@ -116,7 +117,7 @@ static void test_kill_and_count(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(wait)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kill_and_count),

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "agent/sandbox.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"

@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <string.h>
 
-#include "agent/permit.h"
-#include "agent/sandbox.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "guard/permit.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proc/proc.h"

@@ -16,6 +16,7 @@
 #include "sync/thread.h"
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 #define LONG_MS 60000 /* nothing here takes that long unless it hangs */
 
@@ -759,7 +760,7 @@ static void leaves_no_descriptors(void **state)
     proc_shutdown();
 }
 
-int main(void)
+UNIT_TEST(bash)
 {
     const struct CMUnitTest tests[] = {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "tools/clip.h"
+#include "unit.h"
 
 struct clip_case {
     int lines; /* of ten bytes: "line 0001\n" */
@@ -82,7 +83,7 @@ static void clip_last_lines(void **state)
     clip_release(&clip);
 }
 
-int main(void)
+UNIT_TEST(clip)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clips),

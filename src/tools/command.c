@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#include "agent/sandbox.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "proc/proc.h"
 
 #define COMMAND_MAX_TEXT ((size_t)128 * 1024 - 1) /* of one argument, in Linux */

@@ -20,6 +20,7 @@
 
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 #define TEXT_BYTES 40000 /* fits once, not twice */
 
@@ -101,7 +102,7 @@ static bool leave(void)
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-int main(void)
+UNIT_TEST(disk_full)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_old_content_stays),

@@ -6,6 +6,7 @@
 
 #include "agent/tool.h"
 #include "base/err.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/edit_match.h"
@@ -36,7 +37,7 @@ const struct tool_entry tool_edit_entry = {
 static void tool_edit_about(const struct tool_entry *e, struct workspace *w,
                             const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
-    tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+    workspace_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
     (void)e;
 }
 

@@ -11,6 +11,7 @@
 #include "tools/edit_match.h"
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 static const struct {
     const char *text;
@@ -352,7 +353,7 @@ static void rules_and_hooks_see_the_whole_path(void **state)
     tool_check_end(&t);
 }
 
-int main(void)
+UNIT_TEST(edit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matches),

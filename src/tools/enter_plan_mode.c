@@ -5,9 +5,9 @@
  * A person is asked first: the mode can only be left with a person's consent, so where nobody is
  * there it would be a dead end, and the call is refused. Runs on a tool thread.
  */
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/err.h"
+#include "guard/permit.h"
 #include "tools/entries.h"
 #include "tools/person.h"
 

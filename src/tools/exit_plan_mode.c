@@ -5,11 +5,11 @@
  * before. Denied, plan mode stays and the model reads why. Where nobody is there it stays too, and
  * the plan itself is what the run gives. Runs on a tool thread, which waits for the person.
  */
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"

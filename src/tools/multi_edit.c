@@ -3,6 +3,7 @@
  * call.
  */
 #include "agent/tool.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "tools/edit.h"
 #include "tools/edit_match.h"
@@ -31,7 +32,7 @@ static void tool_multi_edit_about(const struct tool_entry *e, struct workspace *
                                   const struct json *args, struct arena *arena,
                                   struct rule_subject *ret)
 {
-    tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
+    workspace_about_path(w, json_get_str(args, "file_path"), /*writes=*/true, arena, ret);
     (void)e;
 }
 

@@ -5,6 +5,7 @@
 
 #include "agent/tool.h"
 #include "base/err.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"
@@ -36,7 +37,7 @@ static void tool_notebook_edit_about(const struct tool_entry *e, struct workspac
                                      const struct json *args, struct arena *arena,
                                      struct rule_subject *ret)
 {
-    tool_about_path(w, json_get_str(args, "notebook_path"), /*writes=*/true, arena, ret);
+    workspace_about_path(w, json_get_str(args, "notebook_path"), /*writes=*/true, arena, ret);
     (void)e;
 }
 

@@ -10,6 +10,7 @@
 
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 #define HEAD "{\n \"cells\": [\n"
 #define CELL_A                                                                                     \
@@ -141,7 +142,7 @@ static void refusals(void **state)
     tool_check_end(&t);
 }
 
-int main(void)
+UNIT_TEST(notebook_edit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),

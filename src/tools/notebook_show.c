@@ -86,8 +86,8 @@ static bool show_image(const struct json *data, struct tool_result *ret, struct 
     static const char *const types[] = {"image/png", "image/jpeg", "image/gif", "image/webp"};
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        CLEANUP(buf_release) struct buf text = BUF_INIT(TOOL_MAX_IMAGE * 2);
-        CLEANUP(buf_release) struct buf bytes = BUF_INIT(TOOL_MAX_IMAGE);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(IMAGE_MAX_BYTES * 2);
+        CLEANUP(buf_release) struct buf bytes = BUF_INIT(IMAGE_MAX_BYTES);
         const struct json *value = json_get(data, types[i]);
         const char *type;
 

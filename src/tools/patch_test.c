@@ -19,6 +19,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/patch.h"
+#include "unit.h"
 
 static const struct {
     const char *old;
@@ -214,7 +215,7 @@ static void large_texts_are_quick(void **state)
     buf_release(&b);
 }
 
-int main(void)
+UNIT_TEST(patch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),

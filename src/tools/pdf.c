@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/sandbox.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
 #include "proc/proc.h"
 
 #define PDF_MAX_TEXT ((size_t)8 << 20)

@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "agent/ask.h"
-#include "agent/permit.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/schema.h"
 #include "tools/entries.h"
+#include "unit.h"
 
 /* A permit that is nothing but a mode, in place of the real one. */
 struct permit {
@@ -338,7 +339,7 @@ static void plans(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(person)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions),

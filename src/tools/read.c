@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/image.h"
 #include "base/pinned.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
@@ -64,7 +64,7 @@ struct reading {
 static void tool_read_about(const struct tool_entry *e, struct workspace *w,
                             const struct json *args, struct arena *arena, struct rule_subject *ret)
 {
-    tool_about_path(w, json_get_str(args, "file_path"), /*writes=*/false, arena, ret);
+    workspace_about_path(w, json_get_str(args, "file_path"), /*writes=*/false, arena, ret);
     (void)e;
 }
 
@@ -203,16 +203,16 @@ static int reading_huge_text(struct reading *r, struct err *err)
 
 static int reading_image(struct reading *r, const char *type, struct err *err)
 {
-    CLEANUP(buf_release) struct buf bytes = BUF_INIT(TOOL_MAX_IMAGE);
+    CLEANUP(buf_release) struct buf bytes = BUF_INIT(IMAGE_MAX_BYTES);
     struct jw out;
     size_t width;
     size_t height;
 
-    if (r->st.st_size > (off_t)TOOL_MAX_IMAGE)
+    if (r->st.st_size > (off_t)IMAGE_MAX_BYTES)
         return err_set(err, ERR_TOO_BIG,
                        "'%s' is a picture of %lld KB; the limit is %zu KB. Make it smaller first",
-                       r->path, (long long)(r->st.st_size >> 10), TOOL_MAX_IMAGE >> 10);
-    if (file_slurp_fd(r->fd, r->real, TOOL_MAX_IMAGE, &bytes, err) < 0)
+                       r->path, (long long)(r->st.st_size >> 10), IMAGE_MAX_BYTES >> 10);
+    if (file_slurp_fd(r->fd, r->real, IMAGE_MAX_BYTES, &bytes, err) < 0)
         return -1;
     image_size(buf_str(&bytes), &width, &height);
     /* A provider refuses the whole request for one bad picture. */

@@ -13,6 +13,7 @@
 #include "proc/proc.h"
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 /* A file, arguments behind file_path, and a piece of the answer. */
 static const struct {
@@ -351,7 +352,7 @@ static void pdfs(void **state)
     proc_shutdown();
 }
 
-int main(void)
+UNIT_TEST(read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind),         cmocka_unit_test(the_structured_result),

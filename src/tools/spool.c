@@ -6,10 +6,10 @@
 
 #include <fcntl.h>
 
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "guard/workspace.h"
 
 #define SPOOL_MAX_PATH ((size_t)4096)
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/strv.h"
 #include "conf/nearest.h"
+#include "guard/workspace.h"
 
 #define SUGGEST_MAX_NAMES 20000 /* read in all */
 #define SUGGEST_MAX_DEPTH 8

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"

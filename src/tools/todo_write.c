@@ -3,8 +3,8 @@
  * tool thread; sees only its call.
  */
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/err.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"

@@ -10,6 +10,7 @@
 
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 static void the_list_is_replaced(void **state)
 {
@@ -53,7 +54,7 @@ static void bad_lists_are_refused(void **state)
     tool_check_end(&t);
 }
 
-int main(void)
+UNIT_TEST(todo_write)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_list_is_replaced),

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/schema.h"
 #include "sync/cancel.h"

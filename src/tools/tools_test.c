@@ -19,9 +19,10 @@
 #include "base/strv.h"
 #include "json/json.h"
 #include "json/schema.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/provider.h"
 #include "tools/tools.h"
+#include "unit.h"
 
 #define MAX_BYTES ((size_t)12 << 10)
 
@@ -126,7 +127,7 @@ static void some_of_it(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(tools)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_complete),

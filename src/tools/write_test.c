@@ -13,6 +13,7 @@
 
 #include "tools/entries.h"
 #include "tools/tool_check.h"
+#include "unit.h"
 
 static bool write_file(struct tool_check *t, const char *file, const char *content)
 {
@@ -228,7 +229,7 @@ static void limits(void **state)
     tool_check_end(&t);
 }
 
-int main(void)
+UNIT_TEST(write)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_file),

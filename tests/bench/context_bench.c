@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/branch.h"
-#include "agent/context.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "conf/conf.h"
+#include "context/branch.h"
+#include "context/context.h"
+#include "guard/workspace.h"
 #include "proc/proc.h"
 
 #define MAX_RUNS 1000

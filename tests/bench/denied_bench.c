@@ -12,9 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/denied_files.h"
-#include "agent/permit.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -23,6 +20,9 @@
 #include "bench/bench.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "guard/denied_files.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 
 #define MAX_ROUNDS 10000
 

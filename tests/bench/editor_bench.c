@@ -17,9 +17,9 @@
 #include "base/err.h"
 #include "bench/bench.h"
 #include "sync/mailbox.h"
-#include "tui/complete.h"
-#include "tui/editor.h"
-#include "tui/keypress.h"
+#include "tui/complete/complete.h"
+#include "tui/editor/editor.h"
+#include "tui/screen/keypress.h"
 
 #define KEYS 2000
 #define FILES_A_FOLDER 100

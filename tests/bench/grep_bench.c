@@ -22,9 +22,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "tools/grep_pattern.h"
-#include "tools/grep_results.h"
-#include "tools/grep_search.h"
+#include "tools/search/grep_pattern.h"
+#include "tools/search/grep_results.h"
+#include "tools/search/grep_search.h"
 
 #define MAX_ROUNDS 51
 

@@ -18,9 +18,9 @@
 #include "bench/bench.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "tui/diff_view.h"
-#include "tui/line.h"
-#include "tui/markdown.h"
+#include "tui/diff/diff_view.h"
+#include "tui/markdown/markdown.h"
+#include "tui/screen/line.h"
 
 #define COLS 100
 #define ROWS 40

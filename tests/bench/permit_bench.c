@@ -12,9 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/permit.h"
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -22,6 +20,8 @@
 #include "bench/bench.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 
 #define MAX_ROUNDS 100000
 

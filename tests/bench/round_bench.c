@@ -14,9 +14,7 @@
 #include <unistd.h>
 
 #include "agent/event.h"
-#include "agent/permit.h"
 #include "agent/referee.h"
-#include "agent/workspace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -24,6 +22,8 @@
 #include "bench/bench.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "guard/workspace.h"
 
 #define MAX_ROUNDS 100000
 #define SESSION "11111111-2222-4333-8444-555555555555"

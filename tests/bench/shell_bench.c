@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "agent/tool.h"
-#include "agent/workspace.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "bench/bench.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"

@@ -17,8 +17,8 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "bench/bench.h"
-#include "tui/keypress.h"
-#include "tui/transcript_view.h"
+#include "tui/chat/transcript_view.h"
+#include "tui/screen/keypress.h"
 
 #define PAGES 200
 

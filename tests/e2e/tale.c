@@ -29,9 +29,9 @@
 #define NOBODY 65534
 
 const char *const tale_way_names[TALE_WAYS] = {
-    [TALE_BYPASS] = "bypass", [TALE_SANDBOX] = "sandbox", [TALE_LAZY] = "lazy",
-    [TALE_USER] = "user",     [TALE_CHAT] = "chat",       [TALE_RESPONSES] = "responses",
-    [TALE_GEMINI] = "gemini",
+    [TALE_BYPASS] = "bypass",       [TALE_SANDBOX] = "sandbox", [TALE_LAZY] = "lazy",
+    [TALE_USER] = "user",           [TALE_COPY] = "copy",       [TALE_CHAT] = "chat",
+    [TALE_RESPONSES] = "responses", [TALE_GEMINI] = "gemini",
 };
 
 /* How the judge speaks in this way. */
@@ -103,6 +103,8 @@ bool tale_fits(const struct tale *t, enum tale_way way)
     if (way == TALE_LAZY &&
         (!t->checks[0] || row_has_judge(t) || t->referee || t->meanwhile || t->unseen))
         return false; /* a user who takes the check away leaves the judge alone */
+    if (way == TALE_COPY && !t->checks[0])
+        return false; /* without a check there is no room */
     if (way >= TALE_CHAT && !t->judge)
         return false;
     if (t->ways)
@@ -442,8 +444,8 @@ static int run_tenax(struct play *p, struct err *err)
     strv_adds(&args, p->report);
     if (t->meanwhile)
         person = start_shell(p->stage, t->meanwhile, strv_get(&p->stage->env));
-    r = stage_play(p->stage, (const char *const *)strv_get(&args), /*extra=*/NULL, LIMIT_MS,
-                   &p->run, err);
+    r = stage_play(p->stage, (const char *const *)strv_get(&args),
+                   p->way == TALE_COPY ? "TENAX_TEST_ROOM=copy" : NULL, LIMIT_MS, &p->run, err);
     if (person) { /* it may still wait for something that never came */
         (void)kill(person, SIGKILL);
         (void)waitpid(person, /*status=*/NULL, 0);

@@ -11,7 +11,7 @@
 #include "http.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 #include "plan.h"
 #include "speak.h"
 

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "host.h"
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 #include "server.h"
 #include "tls.h"
 

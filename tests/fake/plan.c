@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "http.h"
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 
 /* Each stretch between two waits is compressed and flushed, so that the pace survives. */
 static void compress_body(struct tape *w)

@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "host.h"
 #include "http.h"
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 #include "plan.h"
 #include "record.h"
 #include "socket.h"

@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "json/jw.h"
-#include "llm/scenario.h"
-#include "llm/viewer.h"
+#include "llm/scenario/scenario.h"
+#include "llm/scenario/viewer.h"
 
 #include "tape.h"
 

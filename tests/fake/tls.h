@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 
 struct err;
 struct ssl_ctx_st;

@@ -5,10 +5,10 @@
  */
 #include "base/mem.h"
 #include "fuzz.h"
-#include "tui/line.h"
-#include "tui/panel.h"
-#include "tui/tool_view.h"
-#include "tui/transcript_entry.h"
+#include "tui/chat/tool_view.h"
+#include "tui/chat/transcript_entry.h"
+#include "tui/dialog/panel.h"
+#include "tui/screen/line.h"
 
 #define ROWS 7
 

@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "json/json.h"
-#include "llm/dialect.h"
+#include "llm/dialect/dialect.h"
 #include "llm/event_check.h"
 #include "llm/message.h"
 #include "llm/model.h"

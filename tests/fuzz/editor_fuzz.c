@@ -4,16 +4,16 @@
  * of a character, and on the screen; no row is wider than it may be, and there are no more than
  * asked for. In the end, undoing everything gives back the beginning.
  */
-#include "tui/editor.h"
+#include "tui/editor/editor.h"
 
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "sync/mailbox.h"
-#include "tui/complete.h"
-#include "tui/editor_inside.h"
-#include "tui/editor_move.h"
-#include "tui/keypress.h"
+#include "tui/complete/complete.h"
+#include "tui/editor/editor_inside.h"
+#include "tui/editor/editor_move.h"
+#include "tui/screen/keypress.h"
 
 #define MOST_KEYS 400
 

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "fuzz.h"
 #include "tools/decode.h"
-#include "tools/grep_pattern.h"
+#include "tools/search/grep_pattern.h"
 
 /* Every line is asked for by itself; `next` is what the fast way says comes next. */
 static void check_lines(struct grep_matcher *fast, struct grep_matcher *slow, struct str text)

@@ -2,12 +2,12 @@
  * Any bytes as a page, in any encoding: what comes out is valid UTF-8 without NULs, keeps to its
  * limit, is not much longer than the page allows, and is the same the second time.
  */
-#include "tools/html.h"
+#include "tools/web/html.h"
 
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "tools/charset.h"
+#include "tools/web/charset.h"
 
 #define LIMIT 20000
 

@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "fuzz.h"
-#include "tools/glob_match.h"
-#include "tools/ignore.h"
+#include "tools/search/glob_match.h"
+#include "tools/search/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
  * Any bytes from a terminal: however they are cut, the same keys come, and every text in them is
  * valid UTF-8 without control characters. The first byte chooses the cuts.
  */
-#include "tui/keypress.h"
+#include "tui/screen/keypress.h"
 
 #include <string.h>
 

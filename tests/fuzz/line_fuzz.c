@@ -3,14 +3,14 @@
  * all of its words, and what is written for a terminal has no sequences but ours for colors, links
  * and columns.
  */
-#include "tui/line.h"
+#include "tui/screen/line.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "tui/paint.h"
-#include "tui/width.h"
+#include "tui/screen/paint.h"
+#include "tui/screen/width.h"
 
 static void check_text(struct str text)
 {

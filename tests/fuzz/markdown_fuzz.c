@@ -3,13 +3,13 @@
  * taken, also when a table outgrows the window; no row is wider than the window, nor the tail
  * longer. The first two bytes choose the window and how the text is cut.
  */
-#include "tui/markdown.h"
+#include "tui/markdown/markdown.h"
 
 #include <limits.h>
 
 #include "base/mem.h"
 #include "fuzz.h"
-#include "tui/line.h"
+#include "tui/screen/line.h"
 
 #define ROWS 9
 

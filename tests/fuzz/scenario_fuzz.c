@@ -2,7 +2,7 @@
  * Any bytes as a scenario: refused with a place, or played to its end, every piece of every part
  * adding up to the part.
  */
-#include "llm/scenario.h"
+#include "llm/scenario/scenario.h"
 
 #include "base/err.h"
 #include "fuzz.h"

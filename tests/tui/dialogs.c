@@ -15,13 +15,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "tui/dialogs.h"
-#include "tui/keypress.h"
-#include "tui/panel.h"
-#include "tui/screen.h"
-#include "tui/statusline.h"
-#include "tui/style.h"
-#include "tui/term.h"
+#include "tui/dialog/dialogs.h"
+#include "tui/dialog/panel.h"
+#include "tui/screen/keypress.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/style.h"
+#include "tui/screen/term.h"
+#include "tui/status/statusline.h"
 
 struct show {
     struct term *term;

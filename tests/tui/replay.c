@@ -20,9 +20,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "tui/line.h"
-#include "tui/screen.h"
-#include "tui/term.h"
+#include "tui/screen/line.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/term.h"
 
 extern char **environ;
 

@@ -17,13 +17,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "json/json.h"
-#include "tui/diff_view.h"
-#include "tui/keypress.h"
-#include "tui/line.h"
-#include "tui/markdown.h"
-#include "tui/screen.h"
-#include "tui/style.h"
-#include "tui/term.h"
+#include "tui/diff/diff_view.h"
+#include "tui/markdown/markdown.h"
+#include "tui/screen/keypress.h"
+#include "tui/screen/line.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/style.h"
+#include "tui/screen/term.h"
 
 #define MAX_FILE ((size_t)1 << 20)
 

@@ -1,6 +1,6 @@
 /*
- * talk: a conversation from a script of events (src/tui/chat_check.h), shown on a terminal as tenax
- * shows it, without tenax around.
+ * talk: a conversation from a script of events (src/tui/chat/chat_check.h), shown on a terminal as
+ * tenax shows it, without tenax around.
  *
  *     talk SCRIPT [--plain]
  *
@@ -15,11 +15,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "tui/chat_check.h"
-#include "tui/keypress.h"
-#include "tui/screen.h"
-#include "tui/style.h"
-#include "tui/term.h"
+#include "tui/chat/chat_check.h"
+#include "tui/screen/keypress.h"
+#include "tui/screen/screen.h"
+#include "tui/screen/style.h"
+#include "tui/screen/term.h"
 
 #define MAX_FILE ((size_t)1 << 20)
 

@@ -263,6 +263,7 @@ static void run_child(const struct window *w, const struct window_spec *spec)
             strv_addf(&env, "%s=%s", *name, getenv(*name));
     }
     /* Ignored in the background of a script, which no terminal is. */
+    signal(SIGHUP, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
     if (spec->shell) {

@@ -21,6 +21,7 @@
 #define STATE_MAX_REFS ((size_t)16 << 20)
 #define STATE_MAX_LIST ((size_t)256 << 20)
 #define STATE_MAX_HOOKS 200
+#define STATE_MAX_CONFIG ((size_t)4 << 20)
 #define YOUNG_NS ((int64_t)50 * 1000 * 1000) /* time stamps move in smaller steps */
 
 /* Below the folder of git, where each counts. */
@@ -39,6 +40,11 @@ static const char *const home_files[] = {
 
 void git_state_release(struct git_state *s)
 {
+    VEC_EACH(&s->nested, it) {
+        git_state_release(*it);
+        mem_freep(it);
+    }
+    vec_release(&s->nested);
     vec_release(&s->files);
     vec_release(&s->pins);
     strv_release(&s->marked);
@@ -74,15 +80,20 @@ bool git_file_same(const struct git_file *a, const struct git_file *b)
            (!a->exists || (a->mode == b->mode && str_eq(a->content, b->content)));
 }
 
-static void add_file(struct git_state *s, const char *folder, const char *name)
+static void add_path(struct git_state *s, const char *path)
 {
-    CLEANUP(mem_freep) char *path = path_join(folder, name);
-
     VEC_EACH(&s->files, f) {
         if (str_is(f->path, path))
             return;
     }
     git_file_read(&s->arena, path, vec_add(&s->files));
+}
+
+static void add_file(struct git_state *s, const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+
+    add_path(s, path);
 }
 
 static void add_hooks(struct git_state *s, const char *folder)
@@ -111,7 +122,52 @@ static const char *home_of(char *const *env)
     return path_home();
 }
 
-static void add_files(struct git_state *s, char *const *env)
+/* A path in a configuration file, relative to the folder that file is in. */
+static void add_include(struct git_state *s, struct str from, struct str to, char *const *env)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    if (str_starts(to, STR("~/"))) {
+        buf_addf(&path, "%s/", home_of(env));
+        to = str_from(to, 2);
+    } else if (!str_starts(to, STR("/"))) {
+        path_walk(&path, from);
+        path_walk(&path, STR(".."));
+    }
+    path_walk(&path, to);
+    add_path(s, buf_cstr(&path));
+}
+
+/* Files that the configuration is spread over: those that others include, also before they exist.
+ */
+static void add_included(struct git_state *s, const struct git *git, char *const *env)
+{
+    static const char *const args[] = {"config", "--list", "--show-origin", "-z", NULL};
+    CLEANUP(git_said_release) struct git_said said = {0};
+    struct str rest, origin, key;
+
+    if (git_run(git, args, STR(""), STATE_MAX_CONFIG, &said, /*err=*/NULL) < 0)
+        return;
+    rest = buf_str(&said.out);
+    while (rest.len && str_cut(&rest, '\0', &origin) && str_cut(&rest, '\0', &key)) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+        struct str name;
+
+        if (!str_starts(origin, STR("file:")))
+            continue;
+        origin = str_from(origin, 5);
+        if (!str_starts(origin, STR("/")))
+            path_walk(&path, str_of(git->dir));
+        path_walk(&path, origin);
+        if (!str_starts(buf_str(&path), STR("/etc/"))) /* only root can change it */
+            add_path(s, buf_cstr(&path));
+        if (str_cut(&key, '\n', &name) && str_starts(name, STR("include")) &&
+            str_ends(name, STR(".path")))
+            add_include(s, buf_str(&path), key, env);
+    }
+}
+
+static void add_files(struct git_state *s, const struct git *git, char *const *env)
 {
     const struct str folders[] = {s->git_dir, s->common_dir};
 
@@ -120,8 +176,22 @@ static void add_files(struct git_state *s, char *const *env)
             add_file(s, folders[i].ptr, state_files[j]);
         add_hooks(s, folders[i].ptr);
     }
-    for (size_t i = 0; i < ARRAY_LEN(home_files); i++)
+    for (size_t i = 0; i < ARRAY_LEN(home_files) && !s->dir.len; i++)
         add_file(s, home_of(env), home_files[i]);
+    add_included(s, git, env);
+}
+
+const struct git_file *git_state_file(const struct git_state *s, const char *path)
+{
+    const struct git_file *found = NULL;
+
+    VEC_EACH(&s->files, f) {
+        if (str_is(f->path, path))
+            return f;
+    }
+    for (size_t i = 0; !found && i < s->nested.len; i++)
+        found = git_state_file(s->nested.ptr[i], path);
+    return found;
 }
 
 /* ---- the index ---- */
@@ -195,7 +265,8 @@ static bool has_pin(const struct git_state *s, struct str ref)
     return false;
 }
 
-static void pin_ref(struct git_state *s, struct str ref, struct str id, const struct strv *checks)
+static void pin_ref(struct git_state *s, struct str ref, struct str id, bool is_upstream,
+                    const struct strv *checks)
 {
     static const char *const prefixes[] = {"refs/heads/", "refs/tags/", "refs/remotes/", "refs/"};
 
@@ -205,7 +276,11 @@ static void pin_ref(struct git_state *s, struct str ref, struct str id, const st
         struct str prefix = str_of(prefixes[i]);
 
         for (size_t j = 0; str_starts(ref, prefix) && j < checks->len; j++) {
-            if (!names_ref(str_of(checks->ptr[j]), str_from(ref, prefix.len)))
+            struct str name = str_from(ref, prefix.len);
+
+            if (i == 2 && str_ends(name, STR("/HEAD"))) /* "origin" means "origin/HEAD" */
+                name = str_first(name, name.len - 5);
+            if (!names_ref(str_of(checks->ptr[j]), name) && !is_upstream)
                 continue;
             vec_push(&s->pins, ((struct git_pin){.ref = arena_str(&s->arena, ref),
                                                  .id = arena_str(&s->arena, id)}));
@@ -214,21 +289,39 @@ static void pin_ref(struct git_state *s, struct str ref, struct str id, const st
     }
 }
 
+static bool asks_upstream(const struct strv *checks)
+{
+    for (size_t i = 0; i < checks->len; i++) {
+        if (strstr(checks->ptr[i], "@{u") || strstr(checks->ptr[i], "@{push"))
+            return true;
+    }
+    return false;
+}
+
 static int read_refs(struct git_state *s, const struct git *git, const struct strv *checks,
                      struct err *err)
 {
-    static const char *const args[] = {"for-each-ref", "--format=%(refname) %(objectname)", NULL};
+    static const char *const args[] = {
+        "for-each-ref", "--format=%(refname) %(objectname) %(if)%(HEAD)%(then)%(upstream)%(end)",
+        NULL};
     CLEANUP(buf_release) struct buf out = {0};
-    struct str rest, line, ref;
+    struct str upstream = STR("");
+    struct str rest, line, ref, id;
 
     if (git_ask(git, args, STR(""), STATE_MAX_REFS, &out, err) < 0)
         return -1;
-    rest = buf_str(&out);
-    while (rest.len && str_cut(&rest, '\n', &line)) {
-        if (!str_cut(&line, ' ', &ref) || str_starts(ref, STR("refs/tenax/")))
-            continue;
-        s->has_replace = s->has_replace || str_starts(ref, STR("refs/replace/"));
-        pin_ref(s, ref, line, checks);
+    for (int pass = 0; pass < 2; pass++) {
+        rest = buf_str(&out);
+        while (rest.len && str_cut(&rest, '\n', &line)) {
+            if (!str_cut(&line, ' ', &ref) || !str_cut(&line, ' ', &id) ||
+                str_starts(ref, STR("refs/tenax/")))
+                continue;
+            s->has_replace = s->has_replace || str_starts(ref, STR("refs/replace/"));
+            if (pass == 0)
+                upstream = line.len && asks_upstream(checks) ? line : upstream;
+            else
+                pin_ref(s, ref, id, str_eq(ref, upstream), checks);
+        }
     }
     return 0;
 }
@@ -286,33 +379,59 @@ static int find_folders(struct git_state *s, const struct git *git, struct err *
     return 0;
 }
 
+static int take_nested(struct git_state *s, const char *dir, char *const *env,
+                       const struct strv *checks, const struct strv *nested, struct cancel *cancel,
+                       struct err *err)
+{
+    for (size_t i = 0; i < nested->len && s->nested.len < GIT_STATE_MAX_NESTED; i++) {
+        CLEANUP(mem_freep) char *path = path_join(dir, nested->ptr[i]);
+        struct git_state *it = mem_zalloc(sizeof(*it));
+
+        path[strlen(path) - 1] = '\0'; /* the slash */
+        *it = (struct git_state)GIT_STATE_INIT;
+        it->dir = arena_str(&it->arena, str_of(path));
+        vec_push(&s->nested, it);
+        if (git_state_take(it, path, env, checks, /*nested=*/NULL, cancel, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int git_state_take(struct git_state *s, const char *dir, char *const *env,
-                   const struct strv *checks, struct cancel *cancel, struct err *err)
+                   const struct strv *checks, const struct strv *nested, struct cancel *cancel,
+                   struct err *err)
 {
     struct git git = git_for(dir, env, cancel);
     struct err why = {0};
 
-    if (find_folders(s, &git, &why) < 0) {
-        if (why.code == ERR_CANCELLED)
-            return err_set(err, ERR_CANCELLED, "%s", why.text);
-        add_files(s, env);
-        return 0;
+    if (find_folders(s, &git, &why) < 0 && why.code == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "%s", why.text);
+    if (s->dir.len && s->has_git && !str_eq(s->dir, s->top))
+        s->has_git = false; /* no repository after all: that is the one around it */
+    add_files(s, &git, env);
+    if (s->has_git) {
+        s->index = look_at_index(s, env);
+        if (read_refs(s, &git, checks, err) < 0 ||
+            git_state_marked(dir, env, cancel, &s->marked, err) < 0)
+            return -1;
     }
-    add_files(s, env);
-    s->index = look_at_index(s, env);
-    if (read_refs(s, &git, checks, err) < 0)
-        return -1;
-    return git_state_marked(dir, env, cancel, &s->marked, err);
+    return nested ? take_nested(s, dir, env, checks, nested, cancel, err) : 0;
 }
 
-int git_state_pin(struct git_state *s, const char *dir, char *const *env, const char *check,
+int git_state_pin(struct git_state *s, const char *dir, char *const *env, const struct strv *texts,
                   struct cancel *cancel, struct err *err)
 {
-    CLEANUP(strv_release) struct strv checks = STRV_INIT;
     struct git git = git_for(dir, env, cancel);
 
-    strv_adds(&checks, check);
-    return s->has_git ? read_refs(s, &git, &checks, err) : 0;
+    if (s->has_git && read_refs(s, &git, texts, err) < 0)
+        return -1;
+    for (size_t i = 0; i < s->nested.len; i++) {
+        struct git_state *it = s->nested.ptr[i];
+
+        if (git_state_pin(it, it->dir.ptr, env, texts, cancel, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- comparing ---- */
@@ -360,6 +479,13 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
     struct git git = git_for(dir, env, cancel);
     struct err why = {0};
 
+    for (size_t i = 0; i < s->nested.len; i++) {
+        const struct git_state *it = s->nested.ptr[i];
+
+        if (file_exists(it->dir.ptr) && /* it may be gone, which the inventory shows */
+            git_state_compare(it, it->dir.ptr, env, cancel, ret, err) < 0)
+            return -1;
+    }
     VEC_EACH(&s->files, was) {
         struct git_file is;
 
@@ -391,7 +517,8 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
         strv_adds(ret, "refs/replace");
     for (size_t i = 0; i < now.marked.len; i++) {
         if (!strv_has(&s->marked, str_of(now.marked.ptr[i])))
-            strv_addf(ret, "%s" GIT_STATE_MARKED, now.marked.ptr[i]);
+            strv_addf(ret, "%.*s%s%s" GIT_STATE_MARKED, STR_ARG(s->dir), s->dir.len ? "/" : "",
+                      now.marked.ptr[i]);
     }
     return 0;
 }
@@ -437,6 +564,13 @@ void git_state_write(const struct git_state *s, struct jw *w)
     }
     jw_object_end(w);
     bytes_write_list(w, "marked", &s->marked);
+    jw_key(w, "at");
+    bytes_write(w, s->dir);
+    jw_key(w, "nested");
+    jw_array(w);
+    for (size_t i = 0; i < s->nested.len; i++)
+        git_state_write(s->nested.ptr[i], w);
+    jw_array_end(w);
     jw_object_end(w);
 }
 
@@ -468,5 +602,14 @@ int git_state_parse(struct git_state *s, const struct json *v, struct err *err)
                                              .id = arena_str(&s->arena, json_str(p))}));
     }
     bytes_parse_list(json_get(v, "marked"), &s->marked);
+    s->dir = bytes_parse(&s->arena, json_get_str(v, "at"));
+    JSON_EACH(json_get(v, "nested"), n) {
+        struct git_state *it = mem_zalloc(sizeof(*it));
+
+        *it = (struct git_state)GIT_STATE_INIT;
+        vec_push(&s->nested, it);
+        if (s->nested.len > GIT_STATE_MAX_NESTED || git_state_parse(it, n, err) < 0)
+            return err_set(err, ERR_PROTOCOL, "the state of git cannot be read");
+    }
     return 0;
 }

@@ -54,19 +54,26 @@ struct git_state {
     struct strv marked; /* files that git was told to look past; sorted */
     struct git_index index;
     bool has_replace;
+    struct str dir;                 /* the folder that was asked about; "" for the workspace */
+    VEC(struct git_state *) nested; /* of repositories and submodules in the workspace */
 };
+#define GIT_STATE_MAX_NESTED 32
 #define GIT_STATE_INIT                                                                             \
     {                                                                                              \
         .arena = ARENA_INIT                                                                        \
     }
 void git_state_release(struct git_state *s);
 
-/* Outside of git, or without it, has_git is false and nothing else is set. */
+/* Outside of git, or without it, has_git is false and nothing else is set. checks: texts that may
+ * name refs. nested: folders of repositories below dir, each with a slash; may be NULL. */
 int git_state_take(struct git_state *s, const char *dir, char *const *env,
-                   const struct strv *checks, struct cancel *cancel, struct err *err);
-/* Further refs that this command names, as they are now. */
-int git_state_pin(struct git_state *s, const char *dir, char *const *env, const char *check,
+                   const struct strv *checks, const struct strv *nested, struct cancel *cancel,
+                   struct err *err);
+/* Further refs that these texts name, as they are now. */
+int git_state_pin(struct git_state *s, const char *dir, char *const *env, const struct strv *texts,
                   struct cancel *cancel, struct err *err);
+/* The file as it was; NULL: it was not looked at. */
+const struct git_file *git_state_file(const struct git_state *s, const char *path);
 
 /* Absolute paths of the files that are not what they were, and the names of refs and marks. */
 int git_state_compare(const struct git_state *s, const char *dir, char *const *env,

@@ -78,6 +78,14 @@ static int add_file(void *arg, int folder_fd, const char *name, struct str path,
     return 0;
 }
 
+static void add_closed(void *arg, struct str path)
+{
+    struct inventory *v = arg;
+
+    vec_push(&v->entries, ((struct inventory_entry){.path = arena_str(&v->arena, path),
+                                                    .type = INVENTORY_OTHER}));
+}
+
 /* ---- what the file system says about them ---- */
 
 /* A part of the files, for a thread. Most of the time of a walk is the kernel's. */
@@ -93,7 +101,8 @@ static void look_at(struct inventory_entry *e, int root, int64_t young_ns)
 {
     struct stat st;
 
-    if (fstatat(root, e->path.ptr, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode)) {
+    if (fstatat(root, e->path.ptr, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (S_ISDIR(st.st_mode) && e->type != INVENTORY_OTHER)) {
         e->path = STR(""); /* it went away meanwhile */
         return;
     }
@@ -183,6 +192,7 @@ int inventory_walk(struct inventory *v, const char *dir, struct cancel *cancel, 
         .deadline_ms = git_now_ms() + INVENTORY_MAX_MS,
         .enter = enter,
         .file = add_file,
+        .closed = add_closed,
         .arg = v,
     };
 

@@ -32,7 +32,7 @@ struct jw;
 enum inventory_type {
     INVENTORY_FILE,
     INVENTORY_LINK,  /* a symbolic link; its target is the content */
-    INVENTORY_OTHER, /* a fifo, a socket, a device */
+    INVENTORY_OTHER, /* a fifo, a socket, a device; a folder that cannot be read */
 };
 
 enum inventory_flag {

@@ -15,6 +15,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
+#include "unit.h"
 
 #define SETTLE_US (60 * 1000) /* after this a file is not young any more */
 
@@ -105,6 +106,32 @@ static void odd_names(void **state)
     assert_null(inventory_find(&v, STR("zzz")));
     assert_true(inventory_is_nested(&v, STR("nest/new")));
     assert_false(inventory_is_nested(&v, STR("nest2")));
+}
+
+/* A folder that cannot be looked into stands for what is in it. */
+static void closed_folders(void **state)
+{
+    CLEANUP(inventory_release) struct inventory v = INVENTORY_INIT;
+    const struct inventory_entry *e;
+
+    (void)state;
+    work_run("find . -mindepth 1 -delete; d=a; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do "
+             "d=$d/a/b/c/d/e/f/g/h/i/j; done;"
+             "mkdir -p $d; echo 1 > $d/x",
+             NULL);
+    walk(&v);
+    assert_int_equal(v.entries.len, 1);
+    e = &v.entries.ptr[0];
+    assert_true(e->type == INVENTORY_OTHER && str_starts(e->path, STR("a/a/b/c")));
+    work_run("rm -r a", NULL);
+    if (geteuid() == 0)
+        return;
+    inventory_release(&v);
+    work_run("mkdir b; echo 1 > b/x; chmod 0 b", NULL);
+    walk(&v);
+    assert_int_equal(v.entries.len, 1);
+    assert_int_equal(v.entries.ptr[0].type, INVENTORY_OTHER);
+    work_run("chmod 700 b; rm -r b", NULL);
 }
 
 static void cannot_walk(void **state)
@@ -365,12 +392,14 @@ static void on_disk(void **state)
     parse(&arena, "\"x\"", -1);
 }
 
-int main(void)
+UNIT_TEST(inventory)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odd_names), cmocka_unit_test(cannot_walk), cmocka_unit_test(differences),
-        cmocka_unit_test(many),      cmocka_unit_test(parts),       cmocka_unit_test(large),
-        cmocka_unit_test(orders),    cmocka_unit_test(on_disk),
+        cmocka_unit_test(closed_folders), cmocka_unit_test(odd_names),
+        cmocka_unit_test(cannot_walk),    cmocka_unit_test(differences),
+        cmocka_unit_test(many),           cmocka_unit_test(parts),
+        cmocka_unit_test(large),          cmocka_unit_test(orders),
+        cmocka_unit_test(on_disk),
     };
 
     return cmocka_run_group_tests(tests, work_setup, work_teardown);

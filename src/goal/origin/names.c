@@ -19,7 +19,11 @@ static const char runner_names[] =
     "mypy.ini .mypy.ini ruff.toml .ruff.toml pyrightconfig.json .clang-tidy .clang-format "
     ".pre-commit-config.yaml CTestCustom.cmake CTestConfig.cmake CTestTestfile.cmake .Rprofile "
     ".perltidyrc .perlcriticrc .luacheckrc phpstan.neon* psalm.xml .formatter.exs .credo.exs "
-    "gradle.properties maven.config jvm.config";
+    "gradle.properties maven.config jvm.config pytest.toml vite.config.* wdio.conf.* "
+    "protractor.conf.* nightwatch.conf.* testem.* behave.ini nose.cfg unittest.cfg stestr.conf "
+    "jasmine.json codeception.yml infection.json* clippy.toml "
+    "rustfmt.toml nextest.toml mise.toml pnpm-workspace.yaml tslint.json checkstyle.xml "
+    "detekt.yml pmd.xml staticcheck.conf extensions.xml assert.h cassert cmocka.h gtest.h";
 
 static const char build_names[] =
     "GNUmakefile makefile Makefile BSDmakefile Makefile.am Makefile.in configure configure.ac "
@@ -35,7 +39,8 @@ static const char build_names[] =
 /* Only those that a check is seen to read (origin.h). */
 static const char settings_names[] =
     "*.mk *.make *.mak Makefile.* *.cmake tsconfig*.json *.env .env .env.* *.bzl *.gradle *.props "
-    "*.targets rust-toolchain rust-toolchain.toml go.work *.sln *.csproj *preset* *.ninja";
+    "*.targets rust-toolchain rust-toolchain.toml go.work *.sln *.csproj *preset* *.ninja "
+    ".gitmodules .gitattributes";
 
 /* Modules of runners, which a file of the same name would take the place of. */
 static const char *const runner_modules[] = {
@@ -202,6 +207,17 @@ enum name_kind name_kind(struct str path)
     if (fits_any(build_names, name))
         return NAME_BUILD;
     return fits_any(settings_names, name) ? NAME_SETTINGS : NAME_PLAIN;
+}
+
+bool name_is_hidden(struct str path)
+{
+    struct str part;
+
+    while (path.len && str_cut(&path, '/', &part)) {
+        if (str_starts(part, STR(".")))
+            return true;
+    }
+    return false;
 }
 
 /* ---- programs ---- */

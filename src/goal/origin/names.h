@@ -26,6 +26,8 @@ enum name_kind name_kind(struct str path);
 /* A cache or the output of a compiler, whatever git says about it: __pycache__, node_modules, *.o.
  */
 bool name_is_derived(struct str path);
+/* It or a folder on the way to it begins with a dot. */
+bool name_is_hidden(struct str path);
 /* It lies in a folder of installed packages: node_modules, .venv, … */
 bool name_is_installed(struct str path);
 

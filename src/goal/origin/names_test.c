@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "goal/origin/names.h"
+#include "unit.h"
 
 static const char *const kind_names[] = {"plain", "test", "runner", "build", "orders", "settings"};
 
@@ -182,7 +183,7 @@ static void patterns(void **state)
     }
 }
 
-int main(void)
+UNIT_TEST(names)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_of_names), cmocka_unit_test(derived), cmocka_unit_test(programs),

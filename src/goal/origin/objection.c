@@ -13,6 +13,7 @@
 #include "goal/digest.h"
 #include "goal/origin/names.h"
 #include "goal/origin/origin.h"
+#include "json/json.h"
 
 #define EXPLAIN_MAX 40 /* objections that are named */
 
@@ -48,6 +49,7 @@ const char *objection_name(enum objection_what w)
         [OBJECTION_UNRUN] = "no longer runs",
         [OBJECTION_TOUCHED] = "is changed by the run of the check",
         [OBJECTION_MOVED] = "changed while the check ran",
+        [OBJECTION_UNSEEN] = "cannot be compared any more",
     };
 
     return names[w];
@@ -57,7 +59,9 @@ const char *objection_name(enum objection_what w)
 
 void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret)
 {
-    (void)o;
+    if (o->files.is_whole && !now->files.is_whole)
+        objection_add(ret, OBJECTION_UNSEEN, str_of(o->dir),
+                      "it has more files than can be looked at: remove what came since");
     VEC_EACH(&now->changes, c) {
         CLEANUP(mem_freep) char *why = NULL;
 
@@ -162,28 +166,160 @@ static bool is_target(struct str command, struct str path)
     return false;
 }
 
+/* A manifest that is new says more than what it depends on: runners have their settings there. */
+static bool has_orders(const struct origin *o, struct str path)
+{
+    static const char free_keys[] =
+        "name version private description license author authors repository keywords homepage bugs "
+        "engines files dependencies devDependencies peerDependencies optionalDependencies "
+        "bundledDependencies";
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(mem_freep) char *full = path_join(o->dir, path.ptr);
+    CLEANUP(buf_release) struct buf text = {0};
+    const struct json *root;
+    bool is_free = false;
+    struct str rest, line;
+
+    if (file_slurp(full, (size_t)INVENTORY_SMALL, &text, /*err=*/NULL) < 0)
+        return true;
+    if (str_ends(path, STR(".json"))) {
+        if (json_parse(&arena, buf_str(&text), &root, NULL, NULL) < 0)
+            return true;
+        JSON_EACH(root, member) {
+            if (!str_is_word_of(json_key(member), free_keys))
+                return true;
+        }
+        return false;
+    }
+    rest = buf_str(&text);
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        line = str_trim(line);
+        if (str_starts(line, STR("[")))
+            is_free = !str_starts(line, STR("[tool.")) && !str_starts(line, STR("[target")) &&
+                      !str_starts(line, STR("[profile"));
+        if (line.len && !is_free && !str_starts(line, STR("#")))
+            return true;
+    }
+    return false;
+}
+
+/* What is found as "List/Util" or "subprocess": the path without its ending. */
+static struct str module_of(struct str path)
+{
+    size_t dot = path.len;
+
+    if (str_ends(path, STR("/__init__.py")))
+        return str_first(path, path.len - (sizeof("/__init__.py") - 1));
+    while (dot && path.ptr[dot - 1] != '.' && path.ptr[dot - 1] != '/')
+        dot--;
+    return dot && path.ptr[dot - 1] == '.' ? str_first(path, dot - 1) : path;
+}
+
+/* Whether the last parts of both paths are the same: all of `path` below its first folder, or more
+ * of it, down to the name alone. */
+static bool is_same_module(struct str path, struct str other)
+{
+    struct str name = module_of(path);
+
+    other = module_of(other);
+    while (str_chr(name, '/') < name.len)
+        name = str_from(name, str_chr(name, '/') + 1);
+    return str_ends(other, name) && other.len > name.len &&
+           other.ptr[other.len - name.len - 1] == '/';
+}
+
+/* A new file that is found before one of the system that the first run had read: the check looked
+ * for it there, or the other one is not read any more. */
+static bool takes_place(const struct origin_check *first, const struct trace *trace,
+                        struct str path, struct buf *ret_why)
+{
+    bool was_missed = trace_has(&first->trace.missing, path);
+
+    if (!trace_has(&trace->used, path))
+        return false;
+    for (size_t i = 0; i < first->trace.system.len; i++) {
+        struct str other = str_of(first->trace.system.ptr[i]);
+        CLEANUP(buf_release) struct buf source = BUF_INIT(BUF_NO_LIMIT);
+
+        if (name_of_source(other, &source))
+            other = buf_str(&source);
+        if (!is_same_module(path, other) ||
+            (!was_missed && trace_has(&trace->system, str_of(first->trace.system.ptr[i]))))
+            continue;
+        buf_addf(ret_why, "it is read in place of %.*s", STR_ARG(other));
+        return true;
+    }
+    return false;
+}
+
+/* The same of a program: it is found first on a PATH. */
+static bool takes_place_of_program(const struct origin_check *first, const struct trace *trace,
+                                   struct str path, struct buf *ret_why)
+{
+    struct str name = path;
+
+    while (str_chr(name, '/') < name.len)
+        name = str_from(name, str_chr(name, '/') + 1);
+    for (size_t i = 0; trace_has(&trace->ran, path) && i < first->trace.programs.len; i++) {
+        if (!str_is(name, path_base(first->trace.programs.ptr[i])))
+            continue;
+        buf_addf(ret_why, "it is run in place of %s", first->trace.programs.ptr[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool is_named(struct str path, struct str command, struct str condition)
+{
+    struct str name = path;
+
+    while (str_chr(name, '/') < name.len)
+        name = str_from(name, str_chr(name, '/') + 1);
+    return str_has(command, name) || str_has(condition, name);
+}
+
+/* Why a new file cannot simply be there; false: it can. */
+static bool object_to_new(const struct origin *o, struct str path, struct str command,
+                          struct str condition, const struct origin_check *first,
+                          const struct trace *trace, struct buf *ret_why)
+{
+    bool is_blind = !trace->is_seen || trace->is_cut;
+    bool is_used = is_blind || trace_has(&trace->used, path);
+    bool is_read = is_blind || trace_has(&trace->read, path);
+    bool was_busy = first->trace.ran.len || !first->trace.is_seen;
+    enum name_kind kind = name_kind(path);
+
+    if (is_target(command, path))
+        buf_adds(ret_why, "make takes it for its target");
+    else if (path_base(path.ptr)[0] == '-')
+        buf_adds(ret_why, "its name is that of an option");
+    else if (is_used &&
+             (kind == NAME_RUNNER || (kind == NAME_TEST && str_ends(path, STR("/__init__.py")))))
+        buf_adds(ret_why, "the test runner reads it");
+    else if (is_used && was_busy && kind == NAME_ORDERS && has_orders(o, path))
+        buf_adds(ret_why, "the test runner reads it");
+    else if (is_read && name_is_hidden(path) && !is_named(path, command, condition))
+        buf_adds(ret_why, "a hidden file that the check reads");
+    else if (trace->is_seen && trace_has(&trace->made, path) && had_makefile(first))
+        buf_adds(ret_why, "make reads it");
+    else
+        return takes_place(first, trace, path, ret_why) ||
+               takes_place_of_program(first, trace, path, ret_why);
+    return true;
+}
+
 static void compare_new(const struct origin *o, const struct origin_now *now, struct str command,
-                        const struct origin_check *first, const struct trace *trace,
-                        objection_vec *ret)
+                        struct str condition, const struct origin_check *first,
+                        const struct trace *trace, objection_vec *ret)
 {
     VEC_EACH(&now->changes, c) {
+        CLEANUP(buf_release) struct buf why = BUF_INIT(BUF_NO_LIMIT);
         struct str path = change_entry(c)->path;
-        bool is_read = trace_has(&trace->used, path) || !trace->is_seen;
-        enum name_kind kind;
 
-        if (c->how != INVENTORY_NEW || name_is_derived(path))
-            continue;
-        kind = name_kind(path);
-        if (is_target(command, path))
-            objection_add(ret, OBJECTION_NEW, path, "make takes it for its target");
-        else if (kind == NAME_RUNNER && is_read)
-            objection_add(ret, OBJECTION_NEW, path, "the test runner reads it");
-        else if (str_ends(path, STR("/__init__.py")) && kind == NAME_TEST && is_read)
-            objection_add(ret, OBJECTION_NEW, path, "the test runner reads it");
-        else if (trace->is_seen && trace_has(&trace->made, path) && had_makefile(first))
-            objection_add(ret, OBJECTION_NEW, path, "make reads it");
+        if (c->how == INVENTORY_NEW && !name_is_derived(path) &&
+            object_to_new(o, path, command, condition, first, trace, &why))
+            objection_add(ret, OBJECTION_NEW, path, buf_cstr(&why));
     }
-    (void)o;
 }
 
 static bool is_accepted(const struct origin *o, struct str path)
@@ -205,7 +341,7 @@ static void compare_outside(const struct origin *o, const struct strv *files, co
         struct stat st;
         int64_t ctime_ns;
 
-        if (stat(files->ptr[i], &st) < 0 || !S_ISREG(st.st_mode))
+        if (stat(files->ptr[i], &st) < 0 || S_ISDIR(st.st_mode) || S_ISCHR(st.st_mode))
             continue;
         ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
         if (ctime_ns > o->taken_ns && !is_accepted(o, str_of(files->ptr[i])))
@@ -214,8 +350,8 @@ static void compare_outside(const struct origin *o, const struct strv *files, co
 }
 
 void origin_compare(const struct origin *o, const struct origin_now *now, struct str command,
-                    const struct trace *trace, const struct strv *touched, objection_vec *ret,
-                    struct strv *ret_partial)
+                    struct str condition, const struct trace *trace, const struct strv *touched,
+                    objection_vec *ret, struct strv *ret_partial)
 {
     static const struct origin_check nothing;
     const struct origin_check *first = origin_check_of(o, command);
@@ -227,7 +363,9 @@ void origin_compare(const struct origin *o, const struct origin_now *now, struct
             objection_add(ret, OBJECTION_TOUCHED, str_of(touched->ptr[i]),
                           "protected files stay as they are while the check runs");
     }
-    compare_new(o, now, command, first, trace, ret);
+    compare_new(o, now, command, condition, first, trace, ret);
+    if (first->trace.is_seen && (!trace->is_seen || (trace->is_cut && !first->trace.is_cut)))
+        objection_add(ret, OBJECTION_UNSEEN, command, "what it runs was observed at first");
     if (!trace->is_seen)
         return;
     compare_outside(o, &trace->programs, "the check runs it", ret);

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/path_glob.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/path_glob.h"
 #include "goal/digest.h"
 #include "goal/origin/bytes_json.h"
 #include "goal/origin/names.h"
@@ -26,6 +26,7 @@
 #define ORIGIN_FILE "origin.json"
 #define ORIGIN_FORMAT 1
 #define ORIGIN_MAX_BYTES ((size_t)1 << 30)
+#define ORIGIN_MAX_SCRIPTS 100              /* that are searched for names of refs */
 #define ORIGIN_MAX_ASKED ((size_t)15 << 20) /* bytes of paths that git is asked about at once */
 
 void origin_free(struct origin *o)
@@ -49,6 +50,7 @@ void origin_free(struct origin *o)
     mem_freep(&o->folder);
     mem_freep(&o->git_dir);
     mem_freep(&o->skip);
+    mem_freep(&o->excludes);
     mem_freep(&o);
 }
 
@@ -76,6 +78,7 @@ static struct origin *origin_new(const char *dir, const char *folder, char *cons
     struct origin *o = mem_zalloc(sizeof(*o));
 
     o->dir = mem_dup(dir, strlen(dir));
+    o->excludes = mem_dup("", 0);
     o->folder = mem_dup(folder, strlen(folder));
     o->git_dir = path_join(folder, "git");
     o->environ = env;
@@ -91,6 +94,7 @@ struct tree origin_tree(const struct origin *o)
     return (struct tree){.dir = o->dir,
                          .top = o->git.has_git ? o->git.top.ptr : o->dir,
                          .git_dir = o->git_dir,
+                         .excludes = o->excludes,
                          .skip = o->skip,
                          .environ = o->environ};
 }
@@ -185,7 +189,7 @@ static void protect_by_name(struct origin *o, struct inventory_entry *e, bool ha
         protect(o, e, true, "a build file");
 }
 
-/* A folder of tests that is a link: what it leads to is tests. */
+/* What a protected link leads to is protected; so are the tests behind a link to their folder. */
 static void protect_behind_link(struct origin *o, const struct inventory_entry *link)
 {
     CLEANUP(mem_freep) char *full = path_join(o->dir, link->path.ptr);
@@ -197,7 +201,7 @@ static void protect_behind_link(struct origin *o, const struct inventory_entry *
     buf_add(&probe, link->path);
     buf_adds(&probe, "/x");
     if (!real || strncmp(real, o->dir, len) != 0 || real[len] != '/' ||
-        (name_kind(link->path) != NAME_TEST && name_kind(buf_str(&probe)) != NAME_TEST))
+        (!(link->flags & INVENTORY_PROTECTED) && name_kind(buf_str(&probe)) != NAME_TEST))
         return;
     target = str_of(real + len + 1);
     for (size_t i = inventory_at(&o->files, target);
@@ -205,7 +209,7 @@ static void protect_behind_link(struct origin *o, const struct inventory_entry *
         struct inventory_entry *e = &o->files.entries.ptr[i];
 
         if (e->path.len == target.len || e->path.ptr[target.len] == '/')
-            protect(o, e, false, "behind a link to tests");
+            protect(o, e, false, "behind a link that is protected");
     }
 }
 
@@ -307,8 +311,9 @@ static int take_tree(struct origin *o, struct cancel *cancel, struct strv *ret_n
     struct tree t = origin_tree(o);
     struct err why = {0};
 
-    o->has_tree = tree_init(&t, &o->git, &o->files, cancel, &why) == 0 &&
-                  tree_take(&t, /*more=*/NULL, cancel, o->tree, &why) == 0;
+    o->has_tree = tree_init(&t, &o->git, &o->files, cancel, &o->excludes, &why) == 0;
+    t.excludes = o->excludes;
+    o->has_tree = o->has_tree && tree_take(&t, /*more=*/NULL, cancel, o->tree, &why) == 0;
     if (o->has_tree)
         return 0;
     if (why.code == ERR_CANCELLED)
@@ -328,8 +333,9 @@ int origin_take(const struct origin_spec *spec, struct cancel *cancel, struct or
     strv_add_all(&o->globs, spec->globs);
     strv_add_all(&o->keep, spec->keep);
     if (file_mkdirs(o->folder, 0700, err) < 0 ||
-        git_state_take(&o->git, o->dir, o->environ, spec->checks, cancel, err) < 0 ||
         inventory_walk(&o->files, o->dir, cancel, err) < 0 ||
+        git_state_take(&o->git, o->dir, o->environ, spec->checks, &o->files.nested, cancel, err) <
+            0 ||
         take_tree(o, cancel, ret_notes, err) < 0 || mark_tree(o, cancel, err) < 0)
         return -1;
     protect_all(o, spec, ret_notes);
@@ -438,6 +444,26 @@ static void add_new_files(struct origin *o, const struct origin_now *now, const 
     inventory_sort(&o->files);
 }
 
+/* Refs that the command names, or a script or makefile that it runs. */
+static int pin_refs(struct origin *o, const struct origin_check *c, struct cancel *cancel,
+                    struct err *err)
+{
+    const struct strv *const lists[] = {&c->trace.ran, &c->trace.made};
+    CLEANUP(strv_release) struct strv texts = STRV_INIT;
+
+    strv_adds(&texts, c->command);
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        for (size_t i = 0; i < lists[l]->len && texts.len < ORIGIN_MAX_SCRIPTS; i++) {
+            CLEANUP(mem_freep) char *path = path_join(o->dir, lists[l]->ptr[i]);
+            CLEANUP(buf_release) struct buf text = {0};
+
+            if (file_slurp(path, (size_t)INVENTORY_SMALL, &text, /*err=*/NULL) == 0)
+                strv_add(&texts, str_first(buf_str(&text), str_chr(buf_str(&text), '\0')));
+        }
+    }
+    return git_state_pin(&o->git, o->dir, o->environ, &texts, cancel, err);
+}
+
 int origin_add_check(struct origin *o, const char *command, const struct origin_now *now,
                      struct trace *trace, struct strv *touched, struct cancel *cancel,
                      struct err *err)
@@ -455,7 +481,7 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
     c->touched = *touched;
     *trace = (struct trace){0};
     *touched = (struct strv)STRV_INIT;
-    if (git_state_pin(&o->git, o->dir, o->environ, command, cancel, err) < 0)
+    if (pin_refs(o, c, cancel, err) < 0)
         return -1;
     for (size_t i = 0; i < c->trace.programs.len; i++) {
         if (take_program(o, c->trace.programs.ptr[i], cancel, err) < 0)
@@ -473,6 +499,8 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
             protect(o, e, false, "configuration that the check reads");
         else if (e->flags & INVENTORY_TREE)
             protect_by_name(o, e, /*has_checks=*/true);
+        if (e->type == INVENTORY_LINK)
+            protect_behind_link(o, e);
     }
     return inventory_hash(&o->files, o->dir, cancel, &unread, err);
 }
@@ -731,6 +759,9 @@ int origin_write(const struct origin *o, char ret_sha256[static SHA256_HEX + 1],
     bytes_write_list(&w, "globs", &o->globs);
     bytes_write_list(&w, "keep", &o->keep);
     bytes_write_list(&w, "accepted", &o->accepted);
+    bytes_write_list(&w, "nested", &o->files.nested);
+    jw_key(&w, "excludes");
+    bytes_write(&w, str_of(o->excludes));
     jw_key(&w, "git");
     git_state_write(&o->git, &w);
     write_checks(o, &w);
@@ -775,7 +806,7 @@ int origin_read(const char *folder, char *const *env, struct str sha256, struct 
     CLEANUP(buf_release) struct buf text = {0};
     const struct json *root;
     char hex[SHA256_HEX + 1];
-    struct str git_dir, tree;
+    struct str git_dir, tree, excludes;
 
     if (file_slurp(path, ORIGIN_MAX_BYTES, &text, err) < 0)
         return -1;
@@ -798,6 +829,10 @@ int origin_read(const char *folder, char *const *env, struct str sha256, struct 
     bytes_parse_list(json_get(root, "globs"), &o->globs);
     bytes_parse_list(json_get(root, "keep"), &o->keep);
     bytes_parse_list(json_get(root, "accepted"), &o->accepted);
+    bytes_parse_list(json_get(root, "nested"), &o->files.nested);
+    excludes = bytes_parse(&arena, json_get_str(root, "excludes"));
+    mem_freep(&o->excludes);
+    o->excludes = mem_dup(excludes.ptr, excludes.len);
     if (git_state_parse(&o->git, json_get(root, "git"), err) < 0 ||
         inventory_parse(&o->files, json_get(root, "files"), err) < 0)
         return -1;

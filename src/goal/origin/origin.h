@@ -64,7 +64,8 @@ struct origin {
     struct arena arena;
     char *dir, *folder, *git_dir;
     char *const *environ;
-    char *skip; /* $TENAX_HOME, where it lies in the workspace; relative; NULL: it does not */
+    char *excludes; /* patterns that git had besides the .gitignore files */
+    char *skip;     /* $TENAX_HOME, where it lies in the workspace; relative; NULL: it does not */
     struct strv globs, keep;
     struct strv accepted; /* files outside of the workspace that the user accepted */
     bool protects_nothing;
@@ -129,6 +130,7 @@ enum objection_what {
     OBJECTION_UNRUN,   /* it ran when the goal was set, and does not now */
     OBJECTION_TOUCHED, /* the run of the check changed a protected file */
     OBJECTION_MOVED,   /* the workspace changed while the check ran */
+    OBJECTION_UNSEEN,  /* what was compared or observed then cannot be now */
 };
 struct objection {
     enum objection_what what;
@@ -145,10 +147,11 @@ void objections_explain(const objection_vec *v, const char *session, struct buf 
 /* Protected files that are not what they were. */
 void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret);
 /* What a run shows that the first one does not. *ret_partial: scripts and tests that ran then and
- * do not now, while others do: a matter for the judge. */
+ * do not now, while others do: a matter for the judge. condition: the goal's; a hidden file that it
+ * or the check names is the work. */
 void origin_compare(const struct origin *o, const struct origin_now *now, struct str command,
-                    const struct trace *trace, const struct strv *touched, objection_vec *ret,
-                    struct strv *ret_partial);
+                    struct str condition, const struct trace *trace, const struct strv *touched,
+                    objection_vec *ret, struct strv *ret_partial);
 /* Programs that checks ran when the goal was set. */
 int origin_programs(const struct origin *o, struct cancel *cancel, objection_vec *ret,
                     struct err *err);

@@ -12,6 +12,7 @@
 
 #include "goal/origin/origin.h"
 #include "goal/work_check.h"
+#include "unit.h"
 
 static char goal_dir[300];
 
@@ -533,6 +534,36 @@ static void compare_runs(void **state)
         {"a module of the runner's name", "mkdir pytest; echo 1 > pytest/__init__.py", "t",
          "X 1 /usr/bin/python3|", "X 1 /usr/bin/python3|R 1 /w/pytest/__init__.py|",
          "pytest/__init__.py is new", ""},
+        {"a manifest with settings of a runner", "echo '{\"jest\": {}}' > package.json", "t",
+         "X 1 /usr/bin/node^run.sh|R 1 /w/run.sh|",
+         "X 1 /usr/bin/node^run.sh|R 1 /w/run.sh|R 1 /w/package.json|", "package.json is new", ""},
+        {"a manifest that names packages", "echo '{\"dependencies\": {}}' > package.json", "t",
+         "X 1 /usr/bin/node^run.sh|R 1 /w/run.sh|",
+         "X 1 /usr/bin/node^run.sh|R 1 /w/run.sh|R 1 /w/package.json|", "", ""},
+        {"the manifest of a first project", "echo '{\"scripts\": {}}' > package.json", "t",
+         "X 1 /usr/bin/node|", "X 1 /usr/bin/node|R 1 /w/package.json|", "", ""},
+        {"a hidden file", "mkdir .x; echo 1 > .x/y", "t", "X 1 /usr/bin/rg|",
+         "X 1 /usr/bin/rg|R 1 /w/.x/y|", ".x/y is new", ""},
+        {"a hidden file that the check names", "mkdir .x; echo 1 > .x/y", "grep a .x/y",
+         "X 1 /usr/bin/grep|", "X 1 /usr/bin/grep|R 1 /w/.x/y|", "", ""},
+        {"a name that is an option", "echo 1 > --all", "t *", "X 1 /bin/t|", "X 1 /bin/t|",
+         "--all is new", ""},
+        {"a header before the system's", "mkdir inc; echo 1 > inc/math.h", "cc",
+         "X 1 /usr/bin/cc|M 1 /w/inc/math.h|R 1 /usr/include/math.h|",
+         "X 1 /usr/bin/cc|R 1 /w/inc/math.h|R 1 /usr/include/math.h|", "inc/math.h is new", ""},
+        {"a header of the same name elsewhere", "mkdir inc; echo 1 > inc/types.h", "cc",
+         "X 1 /usr/bin/cc|R 1 /usr/include/bits/types.h|",
+         "X 1 /usr/bin/cc|R 1 /w/inc/types.h|R 1 /usr/include/bits/types.h|", "", ""},
+        {"a module in place of the system's", "echo 1 > json.py", "t",
+         "X 1 /usr/bin/python3|R 1 /usr/lib/python3.11/json/__init__.py|",
+         "X 1 /usr/bin/python3|R 1 /w/json.py|", "json.py is new", ""},
+        {"a compiled one", "mkdir re; echo 1 > re/__init__.py", "t",
+         "X 1 /usr/bin/python3|R 1 /usr/lib/python3.11/__pycache__/re.cpython-311.pyc|",
+         "X 1 /usr/bin/python3|R 1 /w/re/__init__.py|", "re/__init__.py is new", ""},
+        {"a program in place of another", "mkdir b; echo 1 > b/diff", "t",
+         "X 1 /bin/sh|X 2 /usr/bin/diff|", "X 1 /bin/sh|X 2 /w/b/diff|", "b/diff is new", ""},
+        {"a program that is new", "mkdir b; echo 1 > b/other", "t", "X 1 /bin/sh|",
+         "X 1 /bin/sh|X 2 /w/b/other|", "", ""},
         {"a file named like a target", "echo 1 > check", "make check", "X 1 /usr/bin/make|",
          "X 1 /usr/bin/make|", "check is new", ""},
         {"another file", "echo 1 > other", "make check", "X 1 /usr/bin/make|", "X 1 /usr/bin/make|",
@@ -564,7 +595,8 @@ static void compare_runs(void **state)
         for (const char *c = rows[i].then; *c; c++)
             buf_addc(&bytes, *c == '|' ? '\0' : *c == '^' ? '\x1f' : *c);
         trace_read(&trace, buf_str(&bytes), "/w", "/tmp/room", "/home/u");
-        origin_compare(o, &now, str_of(rows[i].command), &trace, &untouched, &objections, &partial);
+        origin_compare(o, &now, str_of(rows[i].command), STR(""), &trace, &untouched, &objections,
+                       &partial);
         VEC_EACH(&objections, it) {
             buf_addf(&text, "%s%s %s", text.len ? ", " : "", it->path, objection_name(it->what));
         }
@@ -574,6 +606,29 @@ static void compare_runs(void **state)
         objections_release(&objections);
         trace_release(&trace);
     }
+}
+
+/* What was whole and observed then must be so now. */
+static void unseen(void **state)
+{
+    CLEANUP(freep) struct origin *o = NULL;
+    CLEANUP(origin_now_release) struct origin_now now = ORIGIN_NOW_INIT;
+    CLEANUP(strv_release) struct strv partial = STRV_INIT;
+    static const struct strv untouched;
+    objection_vec objections = VEC_INIT;
+    struct trace blind = {0};
+
+    (void)state;
+    o = take();
+    add_check(o, "t", "X 1 /bin/sh|");
+    assert_int_equal(origin_look(o, NULL, &now, NULL), 0);
+    now.files.is_whole = false;
+    origin_protected(o, &now, &objections);
+    origin_compare(o, &now, STR("t"), STR(""), &blind, &untouched, &objections, &partial);
+    assert_int_equal(objections.len, 2);
+    assert_int_equal(objections.ptr[0].what, OBJECTION_UNSEEN);
+    assert_int_equal(objections.ptr[1].what, OBJECTION_UNSEEN);
+    objections_release(&objections);
 }
 
 static void programs(void **state)
@@ -678,7 +733,7 @@ static void explains(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, work_teardown)
 
-int main(void)
+UNIT_TEST(origin)
 {
     const struct CMUnitTest tests[] = {
         CASE(protects_by_name),
@@ -698,6 +753,7 @@ int main(void)
         CASE(accepts),
         CASE(protects_what_is_read),
         CASE(compare_runs),
+        CASE(unseen),
         CASE(programs),
         CASE(on_disk),
         CASE(explains),

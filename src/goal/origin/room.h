@@ -8,8 +8,8 @@
  * folders, but for links to the caches that the settings name. The check sees no process of the
  * agent, and none of its own outlives it.
  *
- * Where no overlay can be mounted the room is a copy of the workspace at another path. One thread
- * at a time; waits for the disk and for git.
+ * Where no overlay can be mounted (or TENAX_TEST_ROOM is set) the room is a copy of the workspace
+ * at another path. One thread at a time; waits for the disk and for git.
  */
 #pragma once
 

@@ -1,17 +1,21 @@
 /*
  * room_copy: a clean room where no overlay can be mounted: the workspace copied without what the
- * room hides. Any thread, one at a time.
+ * room hides, and its repository, whose objects are shared. A protected file whose copy has another
+ * ctime afterwards was changed while the check ran. Any thread, one at a time.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/origin/room_inside.h"
+#include "goal/survey.h"
 #include "sync/cancel.h"
 
 static int copy_file(const char *from, const char *to, const struct inventory_entry *e,
@@ -79,6 +83,72 @@ static int copy_files(struct room *r, const char *dir, const struct inventory *f
     return 0;
 }
 
+/* Folders of a repository that are not changed by what a check decides on. */
+static bool is_shared(const char *name)
+{
+    return str_is_word_of(str_of(name), "objects lfs logs");
+}
+
+static int copy_git_folder(const char *from, const char *to, int depth, struct cancel *cancel,
+                           struct err *err)
+{
+    DIR *dir = depth < SURVEY_MAX_DEPTH ? opendir(from) : NULL;
+    const struct dirent *e;
+    int rc = 0;
+
+    if (!dir)
+        return 0;
+    if (mkdir(to, 0755) < 0 && errno != EEXIST)
+        rc = err_sys(err, ERR_IO, "cannot make '%s'", to);
+    while (rc == 0 && (e = readdir(dir))) {
+        CLEANUP(mem_freep) char *source = path_join(from, e->d_name);
+        CLEANUP(mem_freep) char *target = path_join(to, e->d_name);
+        struct stat st;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || lstat(source, &st) < 0)
+            continue;
+        rc = cancel_check(cancel, err);
+        if (rc == 0 && S_ISDIR(st.st_mode) && !is_shared(e->d_name)) {
+            rc = copy_git_folder(source, target, depth + 1, cancel, err);
+        } else if (rc == 0 && S_ISREG(st.st_mode)) {
+            struct inventory_entry look = {.mode = st.st_mode & 0777,
+                                           .mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+                                                       st.st_mtim.tv_nsec};
+
+            rc = copy_file(source, target, &look, err);
+        } else if (rc == 0) {
+            (void)!symlink(source, target);
+        }
+    }
+    closedir(dir);
+    return rc;
+}
+
+/* The clock that ctimes are taken from moves in steps: what is changed from now on has another. */
+static void wait_for_step(void)
+{
+    struct timespec from, now;
+
+    clock_gettime(CLOCK_REALTIME_COARSE, &from);
+    do {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 500000}, NULL);
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    } while (now.tv_sec == from.tv_sec && now.tv_nsec == from.tv_nsec);
+}
+
+void room_copy_touched(const struct room *r, struct strv *ret)
+{
+    VEC_EACH(&r->origin->files.entries, e) {
+        CLEANUP(mem_freep) char *path = path_join(r->dir, e->path.ptr);
+        struct stat st;
+
+        if (e->flags & INVENTORY_PROTECTED && e->type == INVENTORY_FILE &&
+            (lstat(path, &st) < 0 ||
+             (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec > r->copied_ns))
+            strv_add(ret, e->path);
+    }
+}
+
 int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cancel, struct err *err)
 {
     const struct inventory *files = spec->now ? &spec->now->files : &spec->origin->files;
@@ -86,7 +156,9 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
     CLEANUP(mem_freep) bool *is_hidden = mem_zalloc(files->entries.len + 1);
     CLEANUP(mem_freep) bool *is_seen = spec->final ? room_find_seen(spec) : NULL;
     CLEANUP(mem_freep) char *git_dir = path_join(spec->origin->dir, ".git");
+    CLEANUP(mem_freep) char *own_git = path_join(r->dir, ".git");
     int64_t left = ROOM_MAX_COPY;
+    struct timespec now;
 
     for (size_t i = 0; is_seen && i < files->entries.len; i++)
         is_hidden[i] = !is_seen[i];
@@ -105,10 +177,18 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
         return -1;
     if (copy_files(r, spec->origin->dir, files, is_hidden, &left, cancel, err) < 0)
         return -1;
-    if (file_is_dir(git_dir)) { /* read there, not written: it may be large */
-        CLEANUP(mem_freep) char *link = path_join(r->dir, ".git");
-
-        (void)!symlink(git_dir, link);
+    if (file_is_dir(git_dir)) {
+        if (copy_git_folder(git_dir, own_git, 0, cancel, err) < 0)
+            return -1;
+        r->layer_count = 1; /* where room_place() and room_hide() work */
+        r->layers[0] =
+            (struct room_layer){.at = mem_dup(spec->origin->dir, strlen(spec->origin->dir)),
+                                .upper = mem_dup(r->dir, strlen(r->dir))};
+        if (spec->now && room_restore_git(r, spec, cancel, err) < 0)
+            return -1;
     }
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    r->copied_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    wait_for_step();
     return 0;
 }

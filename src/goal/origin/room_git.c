@@ -19,15 +19,11 @@ static int restore_git_files(struct room *r, const struct room_spec *spec, struc
 {
     for (size_t i = 0; i < spec->now->git.len; i++) {
         const char *path = spec->now->git.ptr[i];
-        const struct git_file *was = NULL;
+        const struct git_file *was = git_state_file(&spec->origin->git, path);
         int rc;
 
         if (path[0] != '/')
             continue; /* refs and marks are handled below */
-        VEC_EACH(&spec->origin->git.files, f) {
-            if (str_is(f->path, path))
-                was = f;
-        }
         rc = was && was->exists ? room_place(r, path, was->content, was->mode, err)
                                 : room_hide(r, path, err);
         if (rc < 0)
@@ -57,13 +53,12 @@ static int pin_ref(struct room *r, const struct git_state *state, const struct g
     return room_place(r, head, buf_str(&text), 0644, err);
 }
 
-static int pin_refs(struct room *r, const struct room_spec *spec, struct cancel *cancel,
-                    struct err *err)
+static int pin_refs(struct room *r, const struct room_spec *spec, const struct git_state *state,
+                    struct cancel *cancel, struct err *err)
 {
     static const char *const args[] = {"for-each-ref", "--format=%(HEAD)%(objectname) %(refname)",
                                        NULL};
-    const struct git_state *state = &spec->origin->git;
-    struct git git = {.dir = spec->origin->dir,
+    struct git git = {.dir = state->dir.len ? state->dir.ptr : spec->origin->dir,
                       .environ = spec->origin->environ,
                       .deadline_ms = git_now_ms() + ROOM_GIT_MS,
                       .cancel = cancel};
@@ -170,20 +165,19 @@ static bool has_marks(const struct strv *changed)
 }
 
 /* The index without marks that were not there. */
-static int clear_marks(struct room *r, const struct room_spec *spec, struct cancel *cancel,
-                       struct err *err)
+static int clear_marks(struct room *r, const struct room_spec *spec, const struct git_state *state,
+                       struct cancel *cancel, struct err *err)
 {
     static const char *const options[] = {"--no-assume-unchanged", "--no-skip-worktree"};
-    const struct git_state *state = &spec->origin->git;
+    const char *dir = state->dir.len ? state->dir.ptr : spec->origin->dir;
     CLEANUP(strv_release) struct strv marked = STRV_INIT;
     CLEANUP(buf_release) struct buf paths = BUF_INIT((size_t)15 << 20);
-    CLEANUP(buf_release) struct buf text = {0};
     CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(mem_freep) char *index = NULL;
 
     if (!state->has_git || !has_marks(&spec->now->git))
         return 0;
-    if (git_state_marked(spec->origin->dir, spec->origin->environ, cancel, &marked, err) < 0)
+    if (git_state_marked(dir, spec->origin->environ, cancel, &marked, err) < 0)
         return -1;
     for (size_t i = 0; i < marked.len; i++) {
         if (strv_has(&state->marked, str_of(marked.ptr[i])))
@@ -194,15 +188,14 @@ static int clear_marks(struct room *r, const struct room_spec *spec, struct canc
     if (!paths.len)
         return 0;
     index = path_join(state->git_dir.ptr, "index");
-    if (file_slurp(index, (size_t)256 << 20, &text, err) < 0 ||
-        room_make_place(r, index, &place, err) < 0)
+    if (room_make_place(r, index, &place, err) < 0)
         return -1;
-    if (!place.len || file_replace(buf_cstr(&place), buf_str(&text), 0644, err) < 0)
+    if (!place.len || tree_copy_index(index, buf_cstr(&place), err) < 0)
         return place.len ? -1 : 0;
     for (size_t i = 0; i < ARRAY_LEN(options); i++) {
         const char *const args[] = {"update-index", "-z", options[i], "--stdin", NULL};
         CLEANUP(buf_release) struct buf out = {0};
-        struct git git = {.dir = spec->origin->dir,
+        struct git git = {.dir = dir,
                           .environ = spec->origin->environ,
                           .index = buf_cstr(&place),
                           .deadline_ms = git_now_ms() + ROOM_GIT_MS,
@@ -223,7 +216,7 @@ static int restore_head(struct room *r, const struct room_spec *spec, struct err
     CLEANUP(mem_freep) char *head = path_join(state->git_dir.ptr, "HEAD");
     CLEANUP(mem_freep) char *index = path_join(state->git_dir.ptr, "index");
     CLEANUP(buf_release) struct buf commit = BUF_INIT(256);
-    CLEANUP(buf_release) struct buf text = {0};
+    CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
     struct str branch = str_trim(final->head);
     bool is_branch = str_starts(branch, symbolic);
 
@@ -244,9 +237,44 @@ static int restore_head(struct room *r, const struct room_spec *spec, struct err
         return -1;
     if (!final->index)
         return 0;
-    if (file_slurp(final->index, (size_t)256 << 20, &text, err) < 0)
+    if (room_make_place(r, index, &place, err) < 0)
         return -1;
-    return room_place(r, index, buf_str(&text), 0644, err);
+    return place.len ? tree_copy_index(final->index, buf_cstr(&place), err) : 0;
+}
+
+/* A repository that came later would answer in place of the one around it. */
+static int hide_new_repositories(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    const struct origin *o = spec->origin;
+    CLEANUP(strv_release) struct strv folders = STRV_INIT;
+
+    if (!str_is(o->git.top, o->dir))
+        strv_adds(&folders, "");
+    for (size_t i = 0; i < spec->now->files.nested.len; i++) {
+        if (!strv_has(&o->files.nested, str_of(spec->now->files.nested.ptr[i])))
+            strv_adds(&folders, spec->now->files.nested.ptr[i]);
+    }
+    for (size_t i = 0; i < folders.len; i++) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&path, "%s/%s.git", o->dir, folders.ptr[i]);
+        if (!file_exists(buf_cstr(&path)))
+            continue;
+        strv_addf(&r->hidden, "%s.git", folders.ptr[i]);
+        if (room_hide(r, buf_cstr(&path), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int restore_state(struct room *r, const struct room_spec *spec,
+                         const struct git_state *state, struct cancel *cancel, struct err *err)
+{
+    if (!state->has_git || (state->dir.len && !file_exists(state->git_dir.ptr)))
+        return 0;
+    if (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, state, cancel, err) < 0)
+        return -1;
+    return spec->final ? 0 : clear_marks(r, spec, state, cancel, err);
 }
 
 int room_restore_git(struct room *r, const struct room_spec *spec, struct cancel *cancel,
@@ -254,12 +282,13 @@ int room_restore_git(struct room *r, const struct room_spec *spec, struct cancel
 {
     const struct git_state *state = &spec->origin->git;
 
-    if (restore_git_files(r, spec, err) < 0)
+    if (restore_git_files(r, spec, err) < 0 || restore_state(r, spec, state, cancel, err) < 0)
         return -1;
-    if (state->has_git &&
-        (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, cancel, err) < 0))
-        return -1;
+    for (size_t i = 0; i < state->nested.len; i++) {
+        if (restore_state(r, spec, state->nested.ptr[i], cancel, err) < 0)
+            return -1;
+    }
     if (spec->final)
         return state->has_git ? restore_head(r, spec, err) : 0;
-    return clear_marks(r, spec, cancel, err);
+    return state->has_git ? hide_new_repositories(r, spec, err) : 0;
 }

@@ -22,6 +22,7 @@ struct room {
     char *home, *temp, *user_home;
     char *whiteout; /* NULL: none was needed yet */
     bool is_copy;
+    int64_t copied_ns; /* of a copy: when it was ready */
     struct room_layer layers[ROOM_LAYERS];
     size_t layer_count;
     struct strv hidden;
@@ -30,7 +31,7 @@ struct room {
     /* What room_confine() lends. */
     struct strv write, read_only, hides;
     struct confine_overlay overlays[ROOM_LAYERS];
-    const char *observed[4];
+    const char *observed[8];
     struct confinement confine;
 };
 
@@ -53,4 +54,6 @@ int room_restore_git(struct room *r, const struct room_spec *spec, struct cancel
                      struct err *err);
 
 /* room_copy.c: the room is a copy. */
+/* Protected files that were changed in it since. */
+void room_copy_touched(const struct room *r, struct strv *ret);
 int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cancel, struct err *err);

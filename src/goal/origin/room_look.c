@@ -109,8 +109,10 @@ static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret,
     };
     bool whole;
 
-    if (r->is_copy)
+    if (r->is_copy) {
+        room_copy_touched(r, ret);
         return 0;
+    }
     if (survey_run(&survey, cancel, &whole, err) < 0)
         return -1;
     sort_touched(ret);
@@ -126,6 +128,7 @@ int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
         if (lseek(r->observe, 0, SEEK_SET) < 0 || buf_add_fd(&records, r->observe, err) < 0)
             return -1;
         trace_read(ret_trace, buf_str(&records), r->dir, r->base, r->user_home);
+        trace_follow(ret_trace, r->dir);
     }
     return find_touched(r, cancel, ret_touched, err);
 }

@@ -15,6 +15,7 @@
 #include "goal/origin/room.h"
 #include "goal/work_check.h"
 #include "proc/confine.h"
+#include "unit.h"
 
 static char goal_dir[300], home_dir[300], temp_dir[300];
 static struct origin *origin;
@@ -318,6 +319,47 @@ static void refs_are_pinned(void **state)
     open_room(false); /* what the agent breaks does not keep a room from being opened */
 }
 
+/* Refs that are named by way of something else. */
+static void refs_of_others(void **state)
+{
+    (void)state;
+    if (!has_overlay())
+        return;
+    make_project();
+    work_run("git update-ref refs/remotes/o/main HEAD; git symbolic-ref refs/remotes/o/HEAD "
+             "refs/remotes/o/main; git config branch.main.remote o; git config branch.main.merge "
+             "refs/heads/main; git config remote.o.url .; git config remote.o.fetch "
+             "+refs/heads/*:refs/remotes/o/*; git rev-parse HEAD > ../old",
+             NULL);
+    take("git diff --quiet o @{u}", NULL);
+    work_run("echo x > src/a.c; git commit -qam more; git update-ref refs/remotes/o/main HEAD",
+             NULL);
+    open_room(false);
+    passes("test $(git rev-parse o/HEAD) = $(cat ../old)");
+    passes("test $(git rev-parse @{u}) = $(cat ../old)");
+}
+
+/* Files that configuration includes, submodules, and repositories that came later. */
+static void git_elsewhere(void **state)
+{
+    (void)state;
+    if (!has_overlay())
+        return;
+    make_project();
+    work_run("printf '[a]\n\tb = 1\n' > more; git config include.path ../more;"
+             "git config --add include.path ../late; git init -q ../s; git -C ../s commit -q "
+             "--allow-empty -m s; git -c protocol.file.allow=always submodule -q add \"$PWD/../s\" "
+             "s; echo 1 > s/f; git -C s add f; git -C s commit -qm f; mkdir new; echo 1 > new/f",
+             NULL);
+    take("true", NULL);
+    work_run("printf '[a]\n\tb = 2\n' > more; printf '[a]\n\tc = 1\n' > late; git -C s config x.y "
+             "z; git -C s update-index --assume-unchanged f; echo 2 > s/f; git -C new init -q",
+             NULL);
+    open_room(false);
+    passes("test $(git config a.b) = 1 && ! git config a.c && ! git -C s config x.y");
+    passes("! git -C s diff --quiet && test ! -e new/.git");
+}
+
 static void replaced_objects(void **state)
 {
     (void)state;
@@ -466,7 +508,7 @@ static void copies(void **state)
     make_project();
     work_run("ln -s src/a.c link; chmod 755 src/a.c", NULL);
     take("make test", NULL);
-    work_run("echo x > build/changed; echo x > src/b.c", NULL);
+    work_run("echo x > build/changed; echo x > src/b.c; git config x.y z", NULL);
     assert_int_equal(origin_look(origin, NULL, &now, NULL), 0);
     spec.origin = origin;
     spec.now = &now;
@@ -476,13 +518,14 @@ static void copies(void **state)
     assert_hidden("build/changed");
     passes("test ! -e build/changed && test $(cat build/same src/b.c | tr -d '\\n') = 4x &&"
            "test -L link && test -x src/a.c && test \"$PWD\" != x && git log -1 > /dev/null");
+    passes("! git config x.y && git config a.b c");
     passes("echo y > tests/a; rm -r src");
-    work_run("test $(cat tests/a) = 1; test -e src/a.c", NULL);
+    work_run("test $(cat tests/a) = 1; test -e src/a.c; ! git config a.b", NULL);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+UNIT_TEST(room)
 {
     const struct CMUnitTest tests[] = {
         CASE(hides_what_changed),
@@ -492,6 +535,8 @@ int main(void)
         CASE(other_types),
         CASE(git_is_as_it_was),
         CASE(refs_are_pinned),
+        CASE(refs_of_others),
+        CASE(git_elsewhere),
         CASE(replaced_objects),
         CASE(home_and_caches),
         CASE(touched),

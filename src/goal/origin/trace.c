@@ -18,6 +18,8 @@
 
 #define ARGUMENT_SEP '\x1f'
 
+const char *const trace_elsewhere[] = {"/usr", "/opt", "/etc/ld.so.preload", "/etc/gitconfig"};
+
 void trace_release(struct trace *t)
 {
     strv_release(&t->programs);
@@ -26,6 +28,7 @@ void trace_release(struct trace *t)
     strv_release(&t->used);
     strv_release(&t->made);
     strv_release(&t->outside);
+    strv_release(&t->system);
     strv_release(&t->missing);
     *t = (struct trace){0};
 }
@@ -94,7 +97,10 @@ static void add_file(struct reader *r, struct str pid, struct str path)
     if (!is_inside(r, path, &inside)) {
         struct str rest = str_from(path, r->room.len);
 
-        if (!str_starts(path, r->room))
+        if (!str_starts(path, r->home) &&
+            (str_starts(path, STR("/usr/")) || str_starts(path, STR("/opt/"))))
+            strv_add(&r->t->system, path);
+        else if (!str_starts(path, r->room))
             strv_add(&r->t->outside, path);
         else if (str_starts(rest, STR("/h/"))) /* linked from there, or only here */
             strv_addf(&r->t->outside, "%.*s%.*s", STR_ARG(r->home), STR_ARG(str_from(rest, 2)));
@@ -151,6 +157,7 @@ static void sort_all(struct trace *t)
     sort(&t->used);
     sort(&t->made);
     sort(&t->outside);
+    sort(&t->system);
     sort(&t->missing);
 }
 
@@ -178,6 +185,41 @@ void trace_read(struct trace *t, struct str records, const char *dir, const char
             strv_add(&t->missing, rest);
     }
     map_release(&r.programs);
+    sort_all(t);
+}
+
+/* The real path of a file in the workspace that a link leads to; false: there is no link. */
+static bool follow(const char *dir, const char *path, struct buf *ret)
+{
+    CLEANUP(mem_freep) char *full = path_join(dir, path);
+    CLEANUP(mem_freep) char *real = path_real(full);
+
+    buf_clear(ret);
+    if (!real || strcmp(real, full) == 0)
+        return false;
+    buf_adds(ret, real);
+    return true;
+}
+
+void trace_follow(struct trace *t, const char *dir)
+{
+    struct strv *const lists[] = {&t->ran, &t->read, &t->used, &t->made};
+    struct reader r = {.t = t, .dir = str_of(dir)};
+    CLEANUP(buf_release) struct buf real = BUF_INIT(BUF_NO_LIMIT);
+    struct str inside;
+
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        size_t len = lists[l]->len;
+
+        for (size_t i = 0; i < len; i++) {
+            if (!follow(dir, lists[l]->ptr[i], &real))
+                continue;
+            if (is_inside(&r, buf_str(&real), &inside))
+                strv_add(lists[l], inside);
+            else
+                strv_add(&t->outside, buf_str(&real));
+        }
+    }
     sort_all(t);
 }
 
@@ -209,6 +251,8 @@ void trace_write(const struct trace *t, struct jw *w)
     bytes_write_list(w, "read", &t->read);
     bytes_write_list(w, "used", &t->used);
     bytes_write_list(w, "made", &t->made);
+    bytes_write_list(w, "system", &t->system);
+    bytes_write_list(w, "missing", &t->missing);
     jw_object_end(w);
 }
 
@@ -221,5 +265,7 @@ void trace_parse(struct trace *t, const struct json *v)
     bytes_parse_list(json_get(v, "read"), &t->read);
     bytes_parse_list(json_get(v, "used"), &t->used);
     bytes_parse_list(json_get(v, "made"), &t->made);
+    bytes_parse_list(json_get(v, "system"), &t->system);
+    bytes_parse_list(json_get(v, "missing"), &t->missing);
     sort_all(t);
 }

@@ -3,7 +3,7 @@
  *
  * The sandbox's supervisor writes a record for each program and each file (proc/confine.h); this
  * reads them. Paths in the workspace are relative to it. The lists are sorted, without duplicates.
- * Pure; any thread.
+ * Any thread.
  */
 #pragma once
 
@@ -27,15 +27,22 @@ struct trace {
     struct strv used;     /* those of them that an interpreter, a compiler or a program of the
                            * workspace opened: not what git or grep merely looked at */
     struct strv made;     /* in the workspace: files that make itself opened */
-    struct strv outside;  /* other files that were opened */
-    struct strv missing;  /* in the workspace: files that were looked for in vain */
+    struct strv
+        outside; /* other files that were opened: of the user, and what governs all programs */
+    struct strv system;  /* and those of installed programs */
+    struct strv missing; /* in the workspace: files that were looked for in vain */
 };
+
+/* What is observed besides the workspace and the home. */
+extern const char *const trace_elsewhere[4];
 
 void trace_release(struct trace *t);
 /* dir: the workspace as the check saw it. room: a folder of the check's own that does not count,
  * but for what its home, "<room>/h", has from the user's. */
 void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
                 const char *home);
+/* Adds what links in the workspace lead to: dir as it is now. Waits for the disk. */
+void trace_follow(struct trace *t, const char *dir);
 bool trace_has(const struct strv *list, struct str path);
 /* A build tool was among the programs. */
 bool trace_builds(const struct trace *t);

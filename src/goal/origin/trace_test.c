@@ -17,6 +17,7 @@
 #include "goal/origin/trace.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "unit.h"
 
 /* Records with '|' for the NUL after each and '^' for the separator of arguments. */
 static void read_records(struct trace *t, const char *text)
@@ -172,7 +173,7 @@ static void round_trip(void **state)
     trace_release(&b);
 }
 
-int main(void)
+UNIT_TEST(trace)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists),

@@ -53,8 +53,8 @@ static int put(const struct tree *t, const char *name, struct str text, struct e
 
 /* What was left out when the goal was set stays left out: later lines of these files do not count.
  */
-static int put_excludes(const struct tree *t, const struct git_state *state, struct cancel *cancel,
-                        struct err *err)
+static int find_excludes(const struct tree *t, const struct git_state *state, struct cancel *cancel,
+                         char **ret, struct err *err)
 {
     static const char *const args[] = {"config", "--path", "--get", "core.excludesFile", NULL};
     CLEANUP(buf_release) struct buf all = BUF_INIT(4 * GIT_STATE_MAX_FILE);
@@ -80,7 +80,19 @@ static int put_excludes(const struct tree *t, const struct git_state *state, str
             (said.code != 0 && str_ends(f->path, STR("/git/ignore"))))
             buf_addf(&all, "%.*s\n", STR_ARG(f->content));
     }
-    return put(t, "info/exclude", buf_str(&all), err);
+    mem_freep(ret);
+    *ret = mem_dup(buf_cstr(&all), all.len);
+    return 0;
+}
+
+/* What decides how git reads the workspace. It is written anew before each use, so that nothing
+ * that was put there meanwhile counts. */
+static int put_rules(const struct tree *t, struct err *err)
+{
+    if (put(t, "config", str_of(tree_config), err) < 0 ||
+        put(t, "info/attributes", str_of(tree_attributes), err) < 0)
+        return -1;
+    return put(t, "info/exclude", str_of(t->excludes ? t->excludes : ""), err);
 }
 
 /* One folder of objects; false: a file could not be linked. */
@@ -167,12 +179,11 @@ int tree_copy_index(const char *from, const char *to, struct err *err)
         return -1;
     times[0] = st.st_atim;
     times[1] = st.st_mtim;
-    if (utimensat(AT_FDCWD, to, times, 0) < 0) {
-        err_sys(err, ERR_IO, "cannot set the time of '%s'", to);
-        (void)unlink(to);
-        return -1;
-    }
-    return 0;
+    if (utimensat(AT_FDCWD, to, times, 0) == 0)
+        return 0;
+    err_sys(err, ERR_IO, "cannot set the time of the copy of '%s'", from);
+    (void)unlink(to);
+    return -1;
 }
 
 /* The index that ours begins with: without it every file is read once. */
@@ -202,16 +213,15 @@ int tree_make(const char *git_dir, struct err *err)
         if (file_mkdirs(path, 0700, err) < 0)
             return -1;
     }
-    if (put(&t, "HEAD", STR("ref: refs/heads/none\n"), err) < 0 ||
-        put(&t, "config", str_of(tree_config), err) < 0)
+    if (put(&t, "HEAD", STR("ref: refs/heads/none\n"), err) < 0)
         return -1;
-    return put(&t, "info/attributes", str_of(tree_attributes), err);
+    return put_rules(&t, err);
 }
 
 int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
-              struct cancel *cancel, struct err *err)
+              struct cancel *cancel, char **ret_excludes, struct err *err)
 {
-    if (tree_make(t->git_dir, err) < 0 || put_excludes(t, state, cancel, err) < 0)
+    if (tree_make(t->git_dir, err) < 0 || find_excludes(t, state, cancel, ret_excludes, err) < 0)
         return -1;
     borrow_index(t, state, files);
     return 0;
@@ -299,6 +309,8 @@ int tree_take(const struct tree *t, const struct strv *more, struct cancel *canc
 
     buf_addf(&lock, "%s.lock", index);
     (void)unlink(buf_cstr(&lock)); /* of a process that was killed: one verdict runs at a time */
+    if (put_rules(t, err) < 0)
+        return -1;
     if (take_once(t, more, cancel, ret_id, &why) == 0)
         return 0;
     if (why.code == ERR_CANCELLED || why.code == ERR_TIMEOUT || why.code == ERR_UNSUPPORTED ||
@@ -339,7 +351,7 @@ int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, 
 
     if (!paths.len)
         return 0;
-    if (git_run(&git, args, paths, TREE_MAX_LIST, &said, err) < 0)
+    if (put_rules(t, err) < 0 || git_run(&git, args, paths, TREE_MAX_LIST, &said, err) < 0)
         return -1;
     if (said.code > 1)
         return git_failed(&said, "check-ignore", err);

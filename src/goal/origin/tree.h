@@ -28,6 +28,7 @@ struct tree {
     const char *top;      /* of its work tree: dir, or a folder above it */
     const char *git_dir;  /* ours */
     char *const *environ; /* as tenax was started */
+    const char *excludes; /* of tree_init(): patterns besides the .gitignore files */
     const char *index;    /* another than the repository's own; NULL: that */
     const char *skip;     /* a folder that does not count, relative to dir; NULL: none */
     const char *spare;    /* a file that does not count, relative to dir; NULL: none */
@@ -35,9 +36,10 @@ struct tree {
 
 /* An empty repository that treats all content as it is. */
 int tree_make(const char *git_dir, struct err *err);
-/* Makes the repository. files: of the workspace, to find attributes that change content. */
+/* Makes the repository. files: of the workspace, to find attributes that change content.
+ * *ret_excludes is yours to free. */
 int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
-              struct cancel *cancel, struct err *err);
+              struct cancel *cancel, char **ret_excludes, struct err *err);
 /* The present content of the workspace as a tree. more: ignored files that belong to it all the
  * same, relative to the workspace; may be NULL. */
 int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,

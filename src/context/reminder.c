@@ -1,0 +1,108 @@
+/*
+ * reminder: the words of everything said to the model on the side. Pure text in, text out; any
+ * thread.
+ */
+#include "context/reminder.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "json/json.h"
+
+#define REMINDER_MAX_TODOS ((size_t)16 << 10) /* bytes of the list that are repeated */
+
+static const char plan_on[] =
+    "Plan mode is on. Explore and think, and change nothing: do not edit or write files, do not "
+    "run commands that change anything, do not commit. Read the code the task is about, settle "
+    "what is unclear (AskUserQuestion), then call ExitPlanMode with a plan: what will change and "
+    "where, in which order, and how it will be verified. This holds until the plan is accepted, "
+    "whatever was said before.";
+static const char plan_off[] =
+    "Plan mode is off. You may change files and run commands again; carry out what was agreed.";
+
+/* File names and what programs print may be any bytes; what goes out is UTF-8. */
+static void reminder_clean(struct buf *ret, struct str text)
+{
+    while (text.len) {
+        size_t valid = utf8_valid_len(text);
+
+        buf_add(ret, str_first(text, valid));
+        if (valid < text.len)
+            buf_adds(ret, "\xef\xbf\xbd");
+        text = str_from(text, valid + 1);
+    }
+}
+
+/* Appends text with every "<system-reminder" and "</system-reminder" of it made harmless. */
+static void reminder_defuse(struct buf *ret, struct str text)
+{
+    for (;;) {
+        size_t at = str_find_nocase(text, STR("system-reminder"));
+        bool is_tag;
+
+        if (at == text.len) {
+            reminder_clean(ret, text);
+            return;
+        }
+        is_tag = at && (text.ptr[at - 1] == '<' || text.ptr[at - 1] == '/');
+        reminder_clean(ret, str_first(text, at));
+        if (is_tag)
+            buf_addc(ret, '\\');
+        buf_add(ret, str_make(text.ptr + at, strlen("system-reminder")));
+        text = str_from(text, at + strlen("system-reminder"));
+    }
+}
+
+void reminder_add(struct buf *ret, struct str text)
+{
+    text = str_trim(text);
+    if (!text.len)
+        return;
+    if (ret->len && ret->ptr[ret->len - 1] != '\n')
+        buf_addc(ret, '\n');
+    buf_adds(ret, "<system-reminder>\n");
+    reminder_defuse(ret, text);
+    buf_adds(ret, "\n</system-reminder>\n");
+}
+
+void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now)
+{
+    if (before == now)
+        return;
+    if (now == MODE_PLAN)
+        reminder_add(ret, str_of(plan_on));
+    else if (before == MODE_PLAN)
+        reminder_add(ret, str_of(plan_off));
+}
+
+void reminder_todos(struct buf *ret, struct str json)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(REMINDER_MAX_TODOS + 256);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *todos;
+
+    if (json_parse(&arena, json, &todos, NULL, NULL) < 0 || !json_len(todos))
+        return;
+    buf_adds(&text, "Your list (TodoWrite) as it stands; keep it true, and do not mention this:");
+    JSON_EACH(todos, todo) {
+        struct str status = json_get_str(todo, "status");
+        struct str content = json_get_str(todo, "content");
+
+        if (text.len + content.len > REMINDER_MAX_TODOS)
+            break;
+        buf_addf(&text, "\n%s %.*s",
+                 str_is(status, "completed")     ? "[x]"
+                 : str_is(status, "in_progress") ? "[>]"
+                                                 : "[ ]",
+                 STR_ARG(content));
+    }
+    reminder_add(ret, buf_str(&text));
+}
+
+void reminder_date(struct buf *ret, struct str date)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&text, "The date has changed: today is %.*s.", STR_ARG(date));
+    reminder_add(ret, buf_str(&text));
+}

@@ -1,0 +1,176 @@
+/*
+ * style: those built in, then the folders from the strongest to the weakest. Runs once per session,
+ * on the thread that builds it.
+ */
+#include "context/style.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/utf8.h"
+#include "conf/conf.h"
+#include "conf/frontmatter.h"
+#include "conf/places.h"
+#include "json/json.h"
+
+#define STYLE_MAX_FILES 200 /* looked at in one folder */
+#define STYLE_NAMED 20      /* of files, in an error or a list */
+
+static const struct {
+    struct str name;
+    struct str text;
+} styles_built_in[] = {
+    {STR_INIT("Default"), STR_INIT("")},
+    {STR_INIT("Proactive"),
+     STR_INIT("Carry the work through without being asked for each step. Where several ways are "
+              "reasonable take one, go on, and say at the end what you chose and why. Ask only "
+              "before what is hard to undo or reaches others.")},
+    {STR_INIT("Concise"),
+     STR_INIT("Say as little as serves the user. The result in one to three lines; no headings, no "
+              "lists where a sentence does, no summary of what the user has seen happen. Explain "
+              "only when asked.")},
+    {STR_INIT("Explanatory"),
+     STR_INIT("Let the user understand this code base while you work. Where you make a choice that "
+              "a reader would wonder about, add a short paragraph that begins with \"Insight:\" "
+              "and says why: how things are done here, what the alternatives cost. Two or three "
+              "sentences, about this code rather than programming in general, in your answers and "
+              "never in the code.")},
+    {STR_INIT("Learning"),
+     STR_INIT("Work so that the user learns by doing. Do the routine yourself, but leave small "
+              "pieces that carry a decision (two to ten lines: a rule, an algorithm, an error "
+              "path) to the user: put a comment TODO(human) at just one place, say what is wanted, "
+              "which ways there are and what speaks for each, and end your turn. When it is "
+              "written, look at it, say in a sentence or two what it does well or misses, and go "
+              "on. Add short \"Insight:\" paragraphs where they help.")},
+};
+
+static bool style_is_built_in(struct str name, struct style *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(styles_built_in); i++) {
+        if (!str_eq_nocase(name, styles_built_in[i].name))
+            continue;
+        *ret = (struct style){.text = styles_built_in[i].text, .keeps_coding = true};
+        if (ret->text.len)
+            ret->name = styles_built_in[i].name;
+        return true;
+    }
+    return false;
+}
+
+/* 1: it is the one. 0: it is another, which is noted. */
+static int style_read(const char *path, struct str stem, struct str wanted, struct arena *arena,
+                      struct strv *known, struct style *ret, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(STYLE_MAX_TEXT);
+    const struct json *head;
+    struct str body;
+    struct str name;
+    bool is_wanted = str_eq_nocase(stem, wanted);
+
+    if (file_slurp(path, STYLE_MAX_TEXT, &text, err) < 0)
+        return is_wanted ? -1 : 0;
+    if (!utf8_is_valid(buf_str(&text)) || str_chr(buf_str(&text), '\0') < text.len)
+        return is_wanted ? err_set(err, ERR_BAD_INPUT, "'%s' is not text", path) : 0;
+    if (frontmatter_read(arena_str(arena, buf_str(&text)), arena, &head, &body, err) < 0)
+        return is_wanted ? err_prefix(err, "%s", path) : 0;
+    name = str_trim(json_get_str(head, "name"));
+    name = name.len ? name : stem;
+    if (!is_wanted && !str_eq_nocase(name, wanted)) {
+        if (known->len < STYLE_NAMED && !strv_has(known, name))
+            strv_add(known, name);
+        return 0;
+    }
+    *ret = (struct style){
+        .name = arena_str(arena, name),
+        .text = str_trim(body),
+        .keeps_coding = json_get_bool(head, "keep-coding-instructions", false),
+    };
+    return 1;
+}
+
+static int style_look(const char *folder, struct str wanted, struct arena *arena,
+                      struct strv *known, struct style *ret, struct err *err)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    int found = 0;
+
+    for (int i = 0; dir && found == 0 && i < STYLE_MAX_FILES && (entry = readdir(dir)); i++) {
+        CLEANUP(mem_freep) char *path = path_join(folder, entry->d_name);
+        struct str stem = str_of(entry->d_name);
+
+        if (entry->d_name[0] == '.' || !str_ends(stem, STR(".md")))
+            continue;
+        stem.len -= 3;
+        found = style_read(path, stem, wanted, arena, known, ret, err);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static int style_look_everywhere(const struct conf *conf, struct str wanted, struct arena *arena,
+                                 struct strv *known, struct style *ret, struct err *err)
+{
+    place_vec places = VEC_INIT;
+    int found = 0;
+
+    places_find(conf, "output-styles", arena, &places);
+    for (size_t i = places.len; i > 0 && found == 0; i--) {
+        const struct place *p = &places.ptr[i - 1];
+
+        if (p->level != LEVEL_PROJECT || conf_is_trusted(conf))
+            found = style_look(p->path, wanted, arena, known, ret, err);
+    }
+    vec_release(&places);
+    return found;
+}
+
+void style_names(const struct conf *conf, struct strv *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv known = STRV_INIT;
+    struct style none;
+
+    strv_adds(ret, "default");
+    for (size_t i = 1; i < ARRAY_LEN(styles_built_in); i++)
+        strv_add(ret, styles_built_in[i].name);
+    (void)style_look_everywhere(conf, STR(""), &arena, &known, &none, /*err=*/NULL);
+    strv_add_all(ret, &known);
+}
+
+static int style_missing(struct str wanted, const struct strv *known, struct err *err)
+{
+    CLEANUP(buf_release) struct buf names = BUF_INIT(4096);
+
+    for (size_t i = 0; i < ARRAY_LEN(styles_built_in); i++)
+        buf_addf(&names, "%s%.*s", i ? ", " : "", STR_ARG(styles_built_in[i].name));
+    for (size_t i = 0; i < known->len; i++)
+        buf_addf(&names, ", %s", known->ptr[i]);
+    return err_set(err, ERR_NOT_FOUND, "there is no output style '%.*s'; there are: %s",
+                   STR_ARG(str_clip(wanted, 100)), buf_cstr(&names));
+}
+
+int style_find(const struct conf *conf, struct arena *arena, struct style *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv known = STRV_INIT;
+    struct str wanted = str_trim(conf_get_str(conf, "outputStyle"));
+    struct style style = {.keeps_coding = true};
+    int found;
+
+    if (wanted.len && !style_is_built_in(wanted, &style)) {
+        found = style_look_everywhere(conf, wanted, arena, &known, &style, err);
+        if (found < 0)
+            return -1;
+        if (!found)
+            return style_missing(wanted, &known, err);
+    }
+    *ret = style;
+    return 0;
+}

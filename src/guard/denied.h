@@ -1,0 +1,27 @@
+/*
+ * What the deny rules Read(…) of a moment keep from being read.
+ *
+ * Whoever searches many files asks it for each; the sandbox hides from commands those that are
+ * there (guard/denied_files.h). It never changes, so any thread may ask.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct denied;
+struct permit;
+struct rule;
+
+/* NULL: no rule denies the reading of files. */
+struct denied *denied_new(struct permit *p);
+void denied_free(struct denied *d); /* NULL is fine */
+void denied_freep(struct denied **d);
+
+/* An absolute path without "." and "..": it or a folder above it is denied. NULL denies nothing. */
+bool denied_has(const struct denied *d, const char *path);
+
+/* Its rules, for who looks for what they match. */
+size_t denied_count(const struct denied *d);
+const struct rule *denied_rule(const struct denied *d, size_t i);
+bool denied_is_same(const struct denied *a, const struct denied *b); /* the same rules */

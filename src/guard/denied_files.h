@@ -1,0 +1,25 @@
+/*
+ * Which files the deny rules Read(…) mean on this disk, so that commands can be kept from them.
+ *
+ * A path that is written out is what it is. For patterns, and for names that count at any depth,
+ * folders are looked through: those of the pattern, and of patterns that reach through more than
+ * the working folders only these. What was found is kept: the next look reads again only folders
+ * that have changed since, and asks the kernel which these are (guard/folder_watch.h). .git and
+ * node_modules are not looked through, links are not followed. The work of one look is bounded;
+ * what is then left is looked at by the next one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct denied_files;
+struct permit;
+struct strv;
+
+struct denied_files *denied_files_new(void);
+void denied_files_free(struct denied_files *f); /* NULL is fine */
+
+/* Appends them; dirs are the working folders. False: there is more than can be looked at or kept.
+ * Any thread. */
+bool denied_files_find(struct denied_files *f, struct permit *p, const struct strv *dirs,
+                       struct strv *ret);

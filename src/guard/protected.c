@@ -1,0 +1,69 @@
+/*
+ * protected: two lists, compared without regard to case, because some file systems have none. Pure.
+ */
+#include "guard/protected.h"
+
+#include <stddef.h>
+
+#include "base/mem.h"
+
+/* All in both begin with a dot. */
+static const char *const folders[] = {
+    ".git",  ".vscode",       ".idea", ".husky",  ".cargo",
+    ".yarn", ".devcontainer", ".mvn",  ".claude", ".tenax",
+};
+
+static const char *const files[] = {
+    ".gitconfig",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".profile",
+    ".envrc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".mcp.json",
+    ".claude.json",
+    ".ripgreprc",
+    ".pre-commit-config.yaml",
+};
+
+static bool is_one_of(struct str name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq_nocase(name, str_of(list[i])))
+            return true;
+    }
+    return false;
+}
+
+bool protected_path(struct str path)
+{
+    struct str name = {0};
+    struct str before;
+
+    for (before = name; str_cut(&path, '/', &name); before = name) {
+        struct str next = str_first(path, str_chr(path, '/'));
+
+        if (str_eq_nocase(name, STR("git")) && str_eq_nocase(before, STR(".config")))
+            return true;
+        /* Checkouts that are worked in: .claude/worktrees/<name>/src/main.c */
+        if ((str_eq_nocase(name, STR(".claude")) || str_eq_nocase(name, STR(".tenax"))) &&
+            str_is(next, "worktrees") && next.len < path.len)
+            continue;
+        if (!str_starts(name, STR(".")))
+            continue;
+        if (is_one_of(name, folders, ARRAY_LEN(folders)))
+            return true;
+        if (!path.len && is_one_of(name, files, ARRAY_LEN(files)))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,276 @@
+/*
+ * rule_found: every command in a text, for rules that forbid.
+ *
+ * Besides the commands that the shell itself runs these are the ones behind sudo, env, find -exec
+ * and their like, those in the text of sh -c and in what a shell reads from its input, and those
+ * that a variable of the same text may name. A rule is held against each of them, so that words
+ * which are only data match none. A program that puts a command together itself is not seen: that
+ * is what the sandbox is for. Pure; any thread.
+ */
+#include <string.h>
+
+#include "base/strv.h"
+#include "base/words.h"
+#include "guard/rule_state.h"
+#include "shell/shell_brace.h"
+#include "shell/shell_runner.h"
+
+#define MAX_NESTING 4   /* of commands inside words: sh -c "sh -c '…'" */
+#define MAX_FOUND 10000 /* what has more is forbidden */
+#define MAX_BRACES 64   /* words that one is expanded to */
+
+static void find_in_text(struct rule_command *c, struct str text, unsigned depth);
+
+static void add_line(struct rule_command *c, struct str line)
+{
+    if (!line.len)
+        return;
+    vec_push(&c->lines_found, line);
+    c->begins[(unsigned char)line.ptr[0]] = true;
+}
+
+/* The words without quotes and with single spaces between, as a rule is written; and the same
+ * without the program's folder. */
+static void add_lines(struct rule_command *c, const struct shell_part *p)
+{
+    size_t folder = shell_word_at(p, 0)->text.len - shell_part_program(p).len;
+    size_t len = 0;
+    char *line;
+    size_t n = 0;
+
+    for (size_t i = p->first; i < p->words.len; i++)
+        len += p->words.ptr[i].text.len + 1;
+    line = arena_alloc(&c->arena, len + 1);
+    for (size_t i = p->first; i < p->words.len; i++) {
+        struct str text = p->words.ptr[i].text;
+
+        if (i > p->first)
+            line[n++] = ' ';
+        if (text.len)
+            memcpy(line + n, text.ptr, text.len);
+        n += text.len;
+    }
+    add_line(c, str_make(line, n));
+    if (folder)
+        add_line(c, str_from(str_make(line, n), folder));
+}
+
+static bool is_number(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (!(s.ptr[i] >= '0' && s.ptr[i] <= '9') && !(i && strchr("smhd.", s.ptr[i])))
+            return false;
+    }
+    return s.len;
+}
+
+/* More than a single word: it may be a command. */
+static bool is_text(const struct shell_word *w)
+{
+    struct str text = w->text;
+
+    if (!w->quoted && !w->expands)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] && strchr(" ;\n\t|&", text.ptr[i]))
+            return true;
+    }
+    return false;
+}
+
+/* sh -c, bash -lc */
+static bool takes_text(struct str option)
+{
+    return str_starts(option, STR("-")) && str_ends(option, STR("c"));
+}
+
+/* {rm,-rf,x}, /bin/r{m,}: what the shell may make of a name with braces. */
+static void add_braces(struct rule_command *c, const struct shell_word *name)
+{
+    CLEANUP(strv_release) struct strv words = STRV_INIT;
+
+    shell_braces(name->text, MAX_BRACES, &words);
+    for (size_t i = 0; i < words.len; i++)
+        add_line(c, arena_str(&c->arena, shell_base_name(str_of(words.ptr[i]))));
+}
+
+/* p->first is where the command starts; what stands before belongs to another one. */
+static void find_part(struct rule_command *c, struct shell_part p, unsigned depth)
+{
+    struct rule_found found = {.part = p, .end = p.words.len};
+    size_t names;
+    size_t from = shell_part_runs_from(&p, &names);
+    bool texts = shell_part_runs_text(&p);
+
+    if (c->found.len >= MAX_FOUND || depth > MAX_NESTING) {
+        c->too_big = true;
+        return;
+    }
+    add_lines(c, &p);
+    if (shell_word_at(&p, 0)->globs)
+        add_braces(c, shell_word_at(&p, 0));
+    if (from < p.words.len)
+        found.end = from;
+    vec_push(&c->found, found);
+    for (size_t i = from; i < p.words.len; i++) {
+        const struct shell_word *w = &p.words.ptr[i];
+        struct str before = p.words.ptr[i - 1].text;
+        struct shell_part inner = p;
+
+        if (texts && is_text(w) && (!shell_part_is_shell(&p) || takes_text(before)))
+            find_in_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1); /* alias */
+        if (!names || !w->text.len || w->text.ptr[0] == '-' || shell_assignment_len(w->raw) ||
+            is_number(w->text))
+            continue;
+        inner.first = i;
+        find_part(c, inner, depth + 1);
+        names -= str_chr(before, '=') < before.len || !str_starts(before, STR("-")) ||
+                 str_is(before, "--"); /* else it may be the option's value */
+    }
+}
+
+/* Some shell in it reads its commands from its input. */
+static bool feeds_shell(const struct shell *s)
+{
+    VEC_EACH(&s->parts, p) {
+        size_t i = p->first;
+
+        while (i < p->words.len && (shell_word_is_option(&p->words.ptr[i]) ||
+                                    str_is_word_of(p->words.ptr[i].text, "sudo env /dev/stdin")))
+            i++;
+        if (i < p->words.len) {
+            struct shell_part bare = *p;
+            bool is_bare = true;
+
+            bare.first = i;
+            for (size_t k = i + 1; k < p->words.len; k++)
+                is_bare &= str_starts(p->words.ptr[k].text, STR("-")) ||
+                           str_is(p->words.ptr[k].text, "/dev/stdin");
+            if (is_bare && (shell_part_is_shell(&bare) ||
+                            str_is_word_of(shell_part_program(&bare), "source . at crontab")))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void find_in_shell(struct rule_command *c, const struct shell *s, unsigned depth)
+{
+    bool fed = feeds_shell(s);
+
+    c->too_big |= s->too_big;
+    VEC_EACH(&s->parts, p) {
+        if (p->first == p->words.len || c->too_big)
+            continue;
+        find_part(c, *p, depth);
+        for (size_t i = p->first + 1; fed && i < p->words.len; i++) {
+            if (words_have(shell_part_program(p), "echo printf"))
+                find_in_text(c, p->words.ptr[i].text, depth + 1);
+        }
+        /* set -- rm x; "$@"; $(which rm) x */
+        for (size_t i = p->first + 1; s->loose && i < p->words.len; i++) {
+            if (words_have(shell_part_program(p), "set echo printf which type"))
+                add_line(c, arena_str(&c->arena, shell_base_name(p->words.ptr[i].text)));
+        }
+        if (s->loose && p->defined) { /* f() { "$@"; }; f rm x */
+            struct shell_part inner = *p;
+
+            inner.first++;
+            if (inner.first < inner.words.len)
+                find_part(c, inner, depth + 1);
+        }
+    }
+    VEC_EACH(&s->given, w) {
+        if (fed || s->loose) /* read x <<< rm; $x a */
+            find_in_text(c, w->text, depth + 1);
+    }
+    VEC_EACH(&s->variables, v) {
+        if (s->loose) /* for x in ls rm; do $x a; done */
+            find_in_text(c, v->value, depth + 1);
+    }
+}
+
+static void find_in_text(struct rule_command *c, struct str text, unsigned depth)
+{
+    struct shell *inner;
+
+    if (depth > MAX_NESTING || c->inner.len >= MAX_FOUND)
+        c->too_big = true;
+    if (c->too_big || !text.len)
+        return;
+    inner = arena_alloc(&c->arena, sizeof(*inner));
+    shell_split(inner, arena_str(&c->arena, text));
+    vec_push(&c->inner, inner);
+    find_in_shell(c, inner, depth);
+}
+
+void rule_command_find(struct rule_command *c)
+{
+    add_line(c, str_trim(c->text));
+    for (size_t i = 0; i < c->shell.parts.len; i++) /* as written, for rules with quotes in them */
+        add_line(c, str_from(c->lines[i].raw, c->lines[i].starts[c->shell.parts.ptr[i].first]));
+    find_in_shell(c, &c->shell, 0);
+}
+
+bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
+{
+    if (c->too_big)
+        return true;
+    if (!rule_may_forbid(r, c))
+        return false;
+    VEC_EACH(&c->lines_found, line) {
+        if (rule_may_match(r, *line) && rule_text_matches(r, *line))
+            return true;
+    }
+    return false;
+}
+
+/* Programs that are nothing without the network, or act on what lies outside any folder. */
+#define REACH_OUT                                                                                  \
+    "sudo doas su pkexec docker podman nerdctl docker-compose kubectl oc helm ssh scp sftp rsync " \
+    "ftp telnet nc ncat socat curl wget aria2c http https ping dig nslookup host traceroute "      \
+    "whois gh glab hub aws gcloud az terraform ansible ansible-playbook vagrant kill killall "     \
+    "pkill systemctl service journalctl mount umount reboot shutdown halt poweroff crontab at "    \
+    "apt apt-get dpkg dnf yum pacman apk brew snap flatpak npx pnpx bunx uvx pipx useradd "        \
+    "usermod passwd chsh iptables sysctl modprobe psql mysql redis-cli mongosh"
+
+/* Those that do so with some of their verbs. */
+static const struct {
+    const char *programs;
+    const char *verbs;
+} reaching_verbs[] = {
+    {"git", "push fetch pull clone ls-remote send-email"},
+    {"npm pnpm bun",
+     "install i ci add update upgrade publish audit outdated view info search login dlx create "
+     "init exec x"},
+    {"yarn", "install add up upgrade publish audit dlx create npm"},
+    {"pip pip3", "install download index search"},
+    {"uv poetry pdm pipenv conda mamba", "install add sync update lock pip publish"},
+    {"cargo", "install publish search login update fetch add"},
+    {"go", "get install"},
+    {"gem bundle composer", "install update require publish push"},
+    {"rustup", "update install toolchain component target"},
+};
+
+bool rule_command_reaches_out(const struct rule_command *c)
+{
+    VEC_EACH(&c->found, f) {
+        const struct shell_part *p = &f->part;
+        struct str program = shell_part_program(p);
+        size_t at = 1;
+
+        if (words_have(program, REACH_OUT))
+            return true;
+        /* yarn alone installs */
+        if (str_is(program, "yarn") && p->words.len - p->first == 1)
+            return true;
+        while (shell_word_is_option(shell_word_at(p, at))) /* git -C DIR push */
+            at += 1 + (size_t)str_is_word_of(shell_word_at(p, at)->text, "-C -c --prefix");
+        for (size_t k = 0; k < ARRAY_LEN(reaching_verbs); k++) {
+            if (str_is_word_of(program, reaching_verbs[k].programs) &&
+                str_is_word_of(shell_word_at(p, at)->text, reaching_verbs[k].verbs))
+                return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,138 @@
+/*
+ * rule_work: a table of commands that only make, move and remove files, with the options they may
+ * have. It decides where no sandbox can show what a command changes. Pure; any thread.
+ */
+#include <string.h>
+
+#include "base/strv.h"
+#include "base/words.h"
+#include "guard/rule_state.h"
+#include "shell/shell_brace.h"
+#include "shell/shell_kind.h"
+#include "shell/shell_runner.h"
+#include "shell/shell_sed.h"
+
+#define MAX_BRACES 64
+
+/* cp has no -r: what a folder brings along (.npmrc, .envrc) is not among its words. */
+static const struct worker {
+    const char *name;
+    const char *letters; /* options that may be there */
+    const char *longs;
+    bool copies; /* the last path is where the others go */
+    bool globs;  /* a pattern in the last part of a path is fine */
+} workers[] = {
+    {"mkdir", "pv", "--parents --verbose", false, false},
+    {"touch", "amc", "--no-create", false, false},
+    {"rm", "rRfvdI", "--recursive --force --verbose --dir", false, true},
+    {"rmdir", "v", "--verbose --ignore-fail-on-non-empty", false, false},
+    {"mv", "fnvu", "--force --no-clobber --verbose --update", true, false},
+    {"cp", "fnvup", "--force --no-clobber --verbose --update --preserve", true, false},
+};
+
+static bool worker_takes_option(const struct worker *k, struct str text)
+{
+    if (str_starts(text, STR("--")))
+        return str_is_word_of(text, k->longs);
+    for (size_t i = 1; i < text.len; i++) {
+        if (!text.ptr[i] || !strchr(k->letters, text.ptr[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A pattern is fine where it cannot reach what begins with a dot, or another folder. */
+static bool is_tame_glob(struct str raw)
+{
+    size_t name = raw.len;
+
+    while (name && raw.ptr[name - 1] != '/')
+        name--;
+    for (size_t i = 0; i < raw.len; i++) {
+        if (raw.ptr[i] == '{' || (i < name && strchr("*?[", raw.ptr[i])))
+            return false;
+    }
+    return name < raw.len && raw.ptr[name] != '.' && raw.ptr[name] != '[';
+}
+
+/* mkdir -p a/{b,c} */
+static bool add_braces(const struct shell_word *w, struct strv *ret)
+{
+    return !w->quoted && !str_has(w->text, STR("..")) && str_chr(w->text, '*') == w->text.len &&
+           str_chr(w->text, '?') == w->text.len && str_chr(w->text, '[') == w->text.len &&
+           w->text.ptr[0] != '{' && shell_braces(w->text, MAX_BRACES, ret);
+}
+
+static bool worker_takes(const struct worker *k, const struct shell_part *p, struct strv *ret)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    bool options = true;
+
+    for (size_t i = 1; p->first + i < p->words.len; i++) {
+        const struct shell_word *w = shell_word_at(p, i);
+
+        if (w->expands || !w->text.len)
+            return false;
+        if (options && str_is(w->text, "--"))
+            options = false;
+        else if (options && shell_word_is_option(w) &&
+                 (w->globs || !worker_takes_option(k, w->text)))
+            return false;
+        else if (options && shell_word_is_option(w))
+            continue;
+        else if (!w->globs || (k->globs && !w->quoted && is_tame_glob(w->raw)))
+            strv_add(&paths, w->text);
+        else if (k->copies || !add_braces(w, &paths))
+            return false;
+    }
+    if (paths.len < (k->copies ? 2 : 1))
+        return false;
+    strv_add_all(ret, &paths);
+    /* The last may be a folder, and what it holds a link to elsewhere. */
+    for (size_t i = 0; k->copies && i + 1 < paths.len; i++) {
+        struct str path = str_of(paths.ptr[i]);
+
+        while (path.len && path.ptr[path.len - 1] == '/')
+            path.len--;
+        strv_addf(ret, "%s/%.*s", paths.ptr[paths.len - 1], STR_ARG(shell_base_name(path)));
+    }
+    return true;
+}
+
+static bool part_works(const struct shell_part *part, struct strv *ret)
+{
+    struct shell_part p;
+    size_t before = ret->len;
+    bool in_place;
+    bool fed;
+    struct str name;
+
+    if (!shell_part_unwrap(part, &p, &fed) || fed)
+        return false;
+    name = shell_word_at(&p, 0)->text;
+    if (str_is(name, "sed"))
+        return shell_sed_take(&p, &in_place, ret) && in_place && ret->len > before;
+    for (size_t i = 0; i < ARRAY_LEN(workers); i++) {
+        if (str_is(name, workers[i].name))
+            return worker_takes(&workers[i], &p, ret);
+    }
+    return false;
+}
+
+bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths)
+{
+    CLEANUP(strv_release) struct strv paths = STRV_INIT;
+    bool works = false;
+
+    if (!c->shell.certain || c->shell.writes.len)
+        return false;
+    VEC_EACH(&c->shell.parts, p) {
+        if (part_works(p, &paths))
+            works = true;
+        else if (!shell_part_is_read_only(p) || shell_part_is(p, "cd"))
+            return false; /* behind a cd the paths would mean others */
+    }
+    if (works)
+        strv_add_all(ret_paths, &paths);
+    return works;
+}

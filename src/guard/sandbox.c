@@ -1,0 +1,368 @@
+/*
+ * sandbox: the settings read once, and what follows from them: whether commands are confined at
+ * all, which of them run outside, which may ask to leave. Any thread.
+ */
+#include "guard/sandbox.h"
+
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "conf/conf.h"
+#include "guard/denied_files.h"
+#include "guard/rule.h"
+#include "guard/sandbox_memory.h"
+#include "guard/sandbox_state.h"
+#include "guard/workspace.h"
+#include "json/json.h"
+#include "json/jw.h"
+#include "net/host_list.h"
+#include "net/proxy.h"
+#include "sync/cancel.h"
+
+#define REMOVE_TRIES 20
+#define REMOVE_WAIT_MS 50
+
+/* ---- settings ---- */
+
+/* auto, on or off; true is on, false is off. */
+static enum sandbox_state wanted_state(const struct conf *conf)
+{
+    const struct json *v = conf_get(conf, "sandbox.enabled");
+    struct str word = conf_get_str(conf, "sandbox.enabled");
+
+    if (str_is(word, "off") || (v && !word.len && !conf_get_bool(conf, "sandbox.enabled", true)))
+        return SANDBOX_OFF;
+    if (str_is(word, "on") || (v && !word.len))
+        return SANDBOX_NEEDED;
+    return SANDBOX_MISSING;
+}
+
+/* Asked again and again: confine remembers it. */
+static bool can_confine(void)
+{
+    const struct confine_backend *by = confine_backend();
+
+    return strcmp(by->name, "none") != 0 && confine_works(by, /*ret_why=*/NULL);
+}
+
+static void look_ahead(void *arg)
+{
+    (void)arg;
+    (void)can_confine();
+    confine_reap(/*waits=*/true);
+}
+
+struct thread *sandbox_look_ahead(const struct conf *conf)
+{
+    return wanted_state(conf) == SANDBOX_OFF
+               ? NULL
+               : thread_start("confine", look_ahead, /*arg=*/NULL, /*err=*/NULL);
+}
+
+static void read_environment(struct sandbox *s, const struct conf *conf)
+{
+    JSON_EACH(conf_get(conf, "sandbox.allowEnv"), v) {
+        strv_add(&s->env, json_str(v));
+    }
+}
+
+static void read_excluded(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings)
+{
+    const char *dir = workspace_dir(s->workspace);
+    struct rule_place place = {.source = dir, .cwd = dir, .home = s->home};
+
+    JSON_EACH(conf_get(conf, "sandbox.excludedCommands"), v) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
+        struct str command = str_trim(json_str(v));
+        struct err err = {0};
+        struct rule *rule;
+
+        /* "docker" means all that docker can do. */
+        buf_addf(&text, str_chr(command, '*') < command.len ? "Bash(%.*s)" : "Bash(%.*s:*)",
+                 STR_ARG(command));
+        if (!command.len || rule_parse(buf_str(&text), RULE_ALLOW, &place, &rule, &err) < 0)
+            strv_addf(ret_warnings, "sandbox.excludedCommands: '%.*s' is left out: %s",
+                      STR_ARG(str_clip(command, 100)), err.text[0] ? err.text : "it is empty");
+        else
+            vec_push(&s->excluded, rule);
+    }
+}
+
+static void read_hosts(const struct conf *conf, const char *key, struct host_list *list,
+                       struct strv *ret_kept, struct strv *ret_warnings)
+{
+    JSON_EACH(conf_get(conf, key), v) {
+        struct err err = {0};
+
+        if (host_list_add(list, json_str(v), &err) < 0)
+            strv_addf(ret_warnings, "%s: a host is left out: %s", key, err.text);
+        else if (ret_kept)
+            strv_add(ret_kept, json_str(v));
+    }
+}
+
+/* Names of this machine that programs inside reach without the proxy: their own. Those that are
+ * allowed are meant to be the ones outside. */
+static char *direct_hosts(const struct strv *hosts)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    CLEANUP(buf_release) struct buf list = BUF_INIT(200);
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct str name = str_of(names[i]);
+        bool is_outside = false;
+
+        for (size_t k = 0; k < hosts->len; k++) {
+            struct str host = str_of(hosts->ptr[k]);
+
+            is_outside = is_outside || str_eq_nocase(host, name) ||
+                         (str_eq_nocase(str_first(host, name.len), name) && host.len > name.len &&
+                          host.ptr[name.len] == ':');
+        }
+        if (!is_outside)
+            buf_addf(&list, "%s%s", list.len ? "," : "", i == 2 ? "::1" : names[i]);
+    }
+    return buf_take(&list);
+}
+
+static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
+                         struct strv *ret_warnings)
+{
+    const struct conf *conf = spec->conf;
+    struct host_list *allowed = host_list_new(HOST_WEB_PORTS);
+    struct host_list *denied = host_list_new(HOST_ALL_PORTS);
+    struct proxy_spec proxy = {
+        .allowed = allowed,
+        .denied = denied,
+        .upstream = spec->upstream,
+        .upstream_plain = spec->upstream_plain,
+        .no_proxy = spec->no_proxy,
+        .http_port = (int)conf_get_i64(conf, "sandbox.network.httpProxyPort", 0),
+        .socks_port = (int)conf_get_i64(conf, "sandbox.network.socksProxyPort", 0),
+    };
+
+    read_hosts(conf, "sandbox.network.allowedDomains", allowed, &s->hosts, ret_warnings);
+    read_hosts(conf, "sandbox.network.deniedDomains", denied, NULL, ret_warnings);
+    s->unix_sockets = conf_get_bool(conf, "sandbox.network.allowAllUnixSockets", false);
+    s->direct = direct_hosts(&s->hosts);
+    s->own_http = proxy.http_port;
+    s->own_socks = proxy.socks_port;
+    s->net = CONFINE_NET_NONE;
+    /* Among themselves the programs of a job may talk wherever there is a network at all. */
+    if (!host_list_is_empty(allowed) || s->own_http || s->own_socks ||
+        conf_get_bool(conf, "sandbox.network.allowLocalBinding", false)) {
+        s->net = CONFINE_NET_PROXY;
+        s->proxy = proxy_new(&proxy);
+        return;
+    }
+    host_list_free(allowed);
+    host_list_free(denied);
+}
+
+struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings)
+{
+    const struct conf *conf = spec->conf;
+    const char *temp = conf_env(conf, "TMPDIR");
+    struct sandbox *s = mem_zalloc(sizeof(*s));
+
+    lock_init(&s->lock);
+    s->workspace = workspace_ref(spec->workspace);
+    s->home = path_real(conf_user_home(conf));
+    s->tenax_home = path_real(conf_home(conf));
+    s->claude_home = path_real(conf_claude_home(conf));
+    s->temp_dir = path_real(temp && temp[0] == '/' && file_is_dir(temp) ? temp : "/tmp");
+    s->frees_commands = conf_get_bool(conf, "sandbox.autoAllowBashIfSandboxed", false);
+    s->may_leave = conf_get_bool(conf, "sandbox.allowUnsandboxedCommands", true);
+    s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
+    s->can_confine = can_confine;
+    s->memory = sandbox_memory_new(spec->memory);
+    s->denied = denied_files_new();
+    read_environment(s, conf);
+    read_excluded(s, conf, ret_warnings);
+    sandbox_paths_read(s, conf, ret_warnings);
+    read_network(s, spec, ret_warnings);
+    sandbox_absent_settle(s, ret_warnings);
+    return s;
+}
+
+void sandbox_set_permit(struct sandbox *s, struct permit *p)
+{
+    if (s)
+        s->permit = p;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)at;
+    (void)(type == FTW_DP ? rmdir(path) : unlink(path));
+    return 0;
+}
+
+/* A command that was cancelled is being ended behind our back, and may still write. */
+static void remove_temp(struct sandbox *s)
+{
+    for (int i = 0; s->temp && file_exists(s->temp) && i < REMOVE_TRIES; i++) {
+        if (i)
+            (void)cancel_wait(/*c=*/NULL, REMOVE_WAIT_MS, /*err=*/NULL);
+        nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    }
+}
+
+void sandbox_free(struct sandbox *s)
+{
+    if (!s)
+        return;
+    workspace_unref(s->workspace);
+    proxy_free(s->proxy);
+    sandbox_sweep(s);
+    remove_temp(s);
+    sandbox_folders_release(s);
+    sandbox_note_release(s);
+    VEC_EACH(&s->excluded, r) {
+        rule_free(*r);
+    }
+    vec_release(&s->excluded);
+    sandbox_paths_release(&s->given);
+    strv_release(&s->env);
+    strv_release(&s->hosts);
+    strv_release(&s->unwanted);
+    strv_release(&s->nested);
+    strv_release(&s->nested_in);
+    lock_release(&s->lock);
+    sandbox_memory_free(s->memory);
+    denied_files_free(s->denied);
+    mem_freep(&s->home);
+    mem_freep(&s->tenax_home);
+    mem_freep(&s->claude_home);
+    mem_freep(&s->direct);
+    mem_freep(&s->temp_dir);
+    mem_freep(&s->temp);
+    mem_freep(&s);
+}
+
+/* ---- who is confined ---- */
+
+enum sandbox_state sandbox_state(const struct sandbox *s)
+{
+    bool works;
+
+    if (!s || s->wanted == SANDBOX_OFF)
+        return SANDBOX_OFF;
+    works = s->can_confine();
+    sandbox_memory_learn(s->memory, works);
+    return works ? SANDBOX_ON : s->wanted;
+}
+
+const char *sandbox_why_not(const struct sandbox *s)
+{
+    enum sandbox_state state = sandbox_state(s);
+
+    return state == SANDBOX_MISSING || state == SANDBOX_NEEDED
+               ? "nothing here can confine commands (tenax doctor says what is missing)"
+               : "";
+}
+
+bool sandbox_frees_commands(const struct sandbox *s)
+{
+    return s && s->frees_commands && sandbox_state(s) == SANDBOX_ON;
+}
+
+/* All of it is excluded, or looks at things only; something is. */
+static bool is_excluded(const struct sandbox *s, struct str command)
+{
+    CLEANUP(strv_release) struct strv writes = STRV_INIT;
+    struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
+    const struct rule *needed = NULL;
+
+    return s->excluded.len &&
+           rules_allow_command(s->excluded.ptr, s->excluded.len, &subject, &writes, &needed) &&
+           needed && !writes.len;
+}
+
+enum sandbox_side sandbox_side(const struct sandbox *s, struct str command, const struct json *args)
+{
+    enum sandbox_state state = sandbox_state(s);
+
+    if (state == SANDBOX_OFF || state == SANDBOX_MISSING)
+        return SIDE_OUTSIDE;
+    if (args && json_get_bool(args, "dangerouslyDisableSandbox", false))
+        return s->may_leave ? SIDE_LEAVES : SIDE_KEPT_IN;
+    return args && is_excluded(s, command) ? SIDE_OUTSIDE : SIDE_INSIDE;
+}
+
+/* ---- in words ---- */
+
+/* As far as it is known without a try; else one is made. */
+static bool is_said_to_be_on(const struct sandbox *s)
+{
+    bool works;
+
+    if (s && s->wanted != SANDBOX_OFF && sandbox_memory_recall(s->memory, &works))
+        return works;
+    return sandbox_state(s) == SANDBOX_ON;
+}
+
+void sandbox_describe(struct sandbox *s, struct buf *ret)
+{
+    if (!is_said_to_be_on(s))
+        return;
+    buf_adds(ret, "Commands of Bash run in a sandbox. They write in the working folders and in "
+                  "$TMPDIR (not in /tmp), but not .git/hooks, .git/config, .claude and .tenax. "
+                  "Keys and tokens of the user cannot be read and are not in the environment. ");
+    if (s->hosts.len) {
+        buf_adds(ret, "Of the network they reach these hosts, by HTTP and HTTPS:");
+        for (size_t i = 0; i < s->hosts.len && i < 50; i++)
+            buf_addf(ret, " %s", s->hosts.ptr[i]);
+        buf_adds(ret, s->hosts.len > 50 ? " and others. " : ". ");
+    } else if (!s->own_http && !s->own_socks) {
+        buf_adds(ret, "There is no network. ");
+    }
+    if (s->own_http || s->own_socks)
+        buf_adds(ret, "Of the network they reach what a proxy of the user's lets through. ");
+    if (s->given.sockets.len) {
+        buf_adds(ret, "Of unix sockets they reach these:");
+        for (size_t i = 0; i < s->given.sockets.len && i < 50; i++)
+            buf_addf(ret, " %s", s->given.sockets.ptr[i]);
+        buf_adds(ret, ". ");
+    }
+    buf_adds(ret,
+             s->may_leave
+                 ? "What it stops is said at the end of a result; a command that must leave it "
+                   "can ask for that with dangerouslyDisableSandbox."
+                 : "What it stops is said at the end of a result; no command may leave it.");
+}
+
+static void write_list(struct jw *w, const char *key, const struct strv *list)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (size_t i = 0; i < list->len; i++)
+        jw_cstr(w, list->ptr[i]);
+    jw_array_end(w);
+}
+
+void sandbox_write(struct sandbox *s, struct jw *w)
+{
+    static const char *const states[] = {"off", "on", "missing", "needed"};
+    static const char *const nets[] = {"open", "none", "proxy"};
+    CLEANUP(sandbox_paths_release) struct sandbox_paths paths = {0};
+    enum sandbox_state state = sandbox_state(s);
+
+    sandbox_paths_gather(s, s->temp, &paths);
+    jw_kcstr(w, "state", states[state]);
+    jw_kcstr(w, "backend", confine_backend()->name);
+    jw_kcstr(w, "network", state == SANDBOX_ON ? nets[s->net] : "open");
+    write_list(w, "allowedHosts", &s->hosts);
+    write_list(w, "write", &paths.write);
+    write_list(w, "readOnly", &paths.read_only);
+    write_list(w, "hidden", &paths.hidden);
+    jw_kbool(w, "hiddenIsPartial", paths.is_partial);
+    write_list(w, "shown", &paths.shown);
+    write_list(w, "unixSockets", &paths.sockets);
+}

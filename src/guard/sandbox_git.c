@@ -1,0 +1,394 @@
+/*
+ * sandbox_git: what of a repository a job may write, and what not, so that no git outside runs what
+ * the job has left there. What .git names is believed only when it cannot be a job's own invention.
+ * Any thread.
+ */
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "guard/sandbox_state.h"
+
+#define MAX_GITDIR_FILE 4096
+#define MAX_CONFIG_FILE ((size_t)64 << 10)
+#define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
+#define MAX_MODULE_DEPTH 3
+#define MAX_INCLUDE_DEPTH 4
+
+/* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
+static char *follow_file(const char *dir, const char *file, const char *prefix)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_GITDIR_FILE);
+    CLEANUP(mem_freep) char *name = NULL;
+    CLEANUP(mem_freep) char *joined = NULL;
+    struct str rest;
+
+    if (file_slurp(file, MAX_GITDIR_FILE, &text, /*err=*/NULL) < 0)
+        return NULL;
+    rest = str_trim(buf_str(&text));
+    if (!str_starts(rest, str_of(prefix)))
+        return NULL;
+    rest = str_trim(str_from(rest, strlen(prefix)));
+    if (!rest.len || memchr(rest.ptr, '\0', rest.len) || memchr(rest.ptr, '\n', rest.len))
+        return NULL;
+    name = mem_dup(rest.ptr, rest.len);
+    joined = path_join(dir, name);
+    return path_real(joined);
+}
+
+static bool is_git_dir(const char *dir)
+{
+    CLEANUP(mem_freep) char *head = path_join(dir, "HEAD");
+
+    return file_exists(head);
+}
+
+/* Never against another rule: a deeper one would win. */
+static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths *p,
+                         const char *dir)
+{
+    if (!sandbox_path_is_closed(rules, dir))
+        strv_adds(&p->write, dir);
+}
+
+/* ---- settings of git ---- */
+
+struct config_line {
+    struct str section; /* "[core]" */
+    struct str key, value;
+};
+
+/* The next line that sets something, with the section it is in; false: there is none. */
+static bool config_next(struct str *rest, struct config_line *line)
+{
+    struct str text;
+
+    while (rest->len && str_cut(rest, '\n', &text)) {
+        text = str_trim(text);
+        if (str_starts(text, STR("["))) {
+            line->section = text;
+        } else if (str_chr(text, '=') < text.len) {
+            line->key = str_trim(str_first(text, str_chr(text, '=')));
+            line->value = str_trim(str_from(text, str_chr(text, '=') + 1));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* [include], or [includeIf "…"], which may become true. */
+static bool is_include(struct str section)
+{
+    return str_eq_nocase(section, STR("[include]")) ||
+           str_eq_nocase(str_first(section, 11), STR("[includeIf "));
+}
+
+/* A file with settings of git stays as it is, or missing. */
+static void keep_config(struct sandbox_paths *p, const char *path)
+{
+    strv_adds(file_exists(path) ? &p->read_only : &p->absent, path);
+}
+
+/* What a member of the settings may name begins in the home, or beside them. */
+static char *config_path(const struct sandbox *s, const char *file, struct str value)
+{
+    CLEANUP(mem_freep) char *name = NULL;
+    CLEANUP(mem_freep) char *dir = path_dirname(file);
+
+    if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
+        value = str_first(str_from(value, 1), value.len - 2);
+    if (!value.len || memchr(value.ptr, '\0', value.len))
+        return NULL;
+    if (str_starts(value, STR("~/"))) {
+        name = mem_dup(value.ptr + 2, value.len - 2);
+        return path_join(s->home, name);
+    }
+    name = mem_dup(value.ptr, value.len);
+    return path_join(dir, name);
+}
+
+/* Files that the settings include are settings, too: ".git/config" may name "../.gitconfig". */
+static void keep_included(const struct sandbox *s, const struct sandbox_paths *rules,
+                          struct sandbox_paths *p, const char *file, int depth)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
+    struct config_line line = {0};
+    struct str rest;
+
+    if (!depth || file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
+        return;
+    rest = buf_str(&text);
+    while (p->read_only.len < MAX_GIT_PATHS && config_next(&rest, &line)) {
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *real = NULL;
+
+        if (!is_include(line.section) || !str_eq_nocase(line.key, STR("path")))
+            continue;
+        path = config_path(s, file, line.value);
+        real = path ? path_real(path) : NULL;
+        if (!real || !sandbox_is_written(&rules->write, real) ||
+            sandbox_path_is_closed(rules, real) || strv_has(&p->read_only, str_of(real)))
+            continue;
+        keep_config(p, real);
+        keep_included(s, rules, p, real, depth - 1);
+    }
+}
+
+/* Where a git folder can be written, what makes git run programs cannot. */
+static void keep_git_dir(const struct sandbox *s, const struct sandbox_paths *rules,
+                         struct sandbox_paths *p, const char *dir, bool is_shared)
+{
+    CLEANUP(mem_freep) char *hooks = path_join(dir, "hooks/");
+    CLEANUP(mem_freep) char *config = path_join(dir, "config");
+    CLEANUP(mem_freep) char *more = path_join(dir, "config.worktree");
+
+    keep_included(s, rules, p, config, MAX_INCLUDE_DEPTH);
+    keep_included(s, rules, p, more, MAX_INCLUDE_DEPTH);
+    if (sandbox_path_is_closed(rules, dir)) /* and nothing is made in it */
+        return;
+    if (!is_shared) /* else those of the other one run */
+        strv_adds(&p->read_only, hooks);
+    sandbox_add_if_there(&p->read_only, dir, "config");
+    keep_config(p, more);
+}
+
+/* Submodules have git folders of their own in there, at any depth of their names; git looks at them
+ * whenever it looks at the whole. */
+static void keep_submodules(const struct sandbox *s, const struct sandbox_paths *rules,
+                            struct sandbox_paths *p, const char *dir, int depth)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = NULL;
+        CLEANUP(mem_freep) char *deeper = NULL;
+
+        if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+            continue;
+        path = path_join(dir, entry->d_name);
+        if (is_git_dir(path)) {
+            keep_git_dir(s, rules, p, path, /*is_shared=*/false);
+            deeper = path_join(path, "modules");
+        }
+        if (depth)
+            keep_submodules(s, rules, p, deeper ? deeper : path, depth - 1);
+    }
+    closedir(d);
+}
+
+/* Linked worktrees, this one or others: where git finds the settings for them. */
+static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+
+    if (!d)
+        return;
+    for (entry = readdir(d); entry && p->read_only.len < MAX_GIT_PATHS; entry = readdir(d)) {
+        CLEANUP(mem_freep) char *path = path_join(dir, entry->d_name);
+        CLEANUP(mem_freep) char *config = path_join(path, "config.worktree");
+
+        if (entry->d_name[0] == '.')
+            continue;
+        sandbox_add_if_there(&p->read_only, path, "commondir");
+        if (!strv_has(&p->read_only, str_of(config)) && !strv_has(&p->absent, str_of(config)))
+            keep_config(p, config);
+    }
+    closedir(d);
+}
+
+/* A file of this name would have git, or us, take settings and hooks from elsewhere. It cannot be
+ * kept from being made in a folder that is written, so it does not stay (sandbox_sweep()). */
+static void add_unwanted(struct sandbox *s, const char *dir, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(dir, name);
+
+    lock_take(&s->lock);
+    if (!file_exists(path) && !strv_has(&s->unwanted, str_of(path)))
+        strv_adds(&s->unwanted, path);
+    lock_give(&s->lock);
+}
+
+void sandbox_sweep(struct sandbox *s)
+{
+    lock_take(&s->lock);
+    for (size_t i = 0; i < s->unwanted.len; i++)
+        unlink(s->unwanted.ptr[i]); /* which leaves folders: a repository may be made */
+    lock_give(&s->lock);
+}
+
+/* ---- whose it is ---- */
+
+static bool is_same(const char *path, const char *other)
+{
+    CLEANUP(mem_freep) char *real = path_real(other);
+
+    return strcmp(path, real) == 0;
+}
+
+/* A member of [core] in the settings of a git folder; NULL: it has none. Yours to free. */
+static char *config_core(const char *git_dir, const char *key)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
+    CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
+    struct config_line line = {0};
+    struct str rest;
+
+    if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
+        return NULL;
+    rest = buf_str(&text);
+    while (config_next(&rest, &line)) {
+        if (str_eq_nocase(line.section, STR("[core]")) && str_eq_nocase(line.key, str_of(key)) &&
+            line.value.len && !memchr(line.value.ptr, '\0', line.value.len))
+            return mem_dup(line.value.ptr, line.value.len);
+    }
+    return NULL;
+}
+
+/* Submodules have a core.worktree. */
+static bool config_names(const char *git_dir, const char *checkout)
+{
+    CLEANUP(mem_freep) char *name = config_core(git_dir, "worktree");
+    CLEANUP(mem_freep) char *path = name ? path_join(git_dir, name) : NULL;
+
+    return path && is_same(checkout, path);
+}
+
+/* The file .git, or a link in its place, may be a job's own work: then it names any repository of
+ * this user. One that is meant says itself which checkout is its own; where jobs cannot have
+ * written .git, it need not. */
+static bool is_meant(const struct sandbox_paths *rules, const char *checkout, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *back_file = path_join(git_dir, "gitdir");
+    CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
+    CLEANUP(mem_freep) char *back = NULL;
+
+    if (strcmp(git, git_dir) == 0 || !sandbox_is_written(&rules->write, git))
+        return true;
+    back = follow_file(git_dir, back_file, "");
+    return (back && is_same(back, git)) || config_names(git_dir, checkout);
+}
+
+/* The same of the folder that the git folder of a linked worktree shares with others. */
+static bool is_common(const char *git_dir, const char *common)
+{
+    CLEANUP(mem_freep) char *trees = path_join(common, "worktrees/");
+
+    return strncmp(git_dir, trees, strlen(trees)) == 0;
+}
+
+/* ---- the whole of it ---- */
+
+/* With the git folder of a checkout. One that is not meant is opened by nothing, but what jobs can
+ * write anyway makes no git run programs either. */
+static void add_found(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
+                      const char *own, bool is_opened)
+{
+    CLEANUP(mem_freep) char *common_file = path_join(own, "commondir");
+    CLEANUP(mem_freep) char *common = follow_file(own, common_file, "");
+    CLEANUP(mem_freep) char *modules = NULL;
+
+    if (common && (!is_git_dir(common) ||
+                   (!is_common(own, common) && !sandbox_is_written(&rules->write, common))))
+        mem_freep(&common);
+    if (is_opened)
+        open_git_dir(rules, p, own);
+    keep_git_dir(s, rules, p, own, /*is_shared=*/common);
+    if (common && is_opened && is_common(own, common))
+        open_git_dir(rules, p, common);
+    if (common)
+        keep_git_dir(s, rules, p, common, /*is_shared=*/false);
+    add_unwanted(s, common ? common : own, "commondir");
+    modules = path_join(common ? common : own, "modules");
+    keep_submodules(s, rules, p, modules, MAX_MODULE_DEPTH);
+    keep_worktrees(p, common ? common : own);
+}
+
+/* Nobody puts a repository of his own, with hooks, in the place of a file or a link. */
+static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_found)
+{
+    struct stat st;
+
+    if (lstat(git, &st) < 0 || S_ISDIR(st.st_mode))
+        return;
+    if (S_ISLNK(st.st_mode) && leads_to_found) /* what it leads to is not kept as a whole */
+        strv_addf(&p->read_only, "%s/hooks/", git);
+    else
+        strv_adds(&p->read_only, git);
+}
+
+/* Hooks that the settings of git have elsewhere (core.hooksPath), in a folder below the checkout;
+ * those of husky are what is beside the one it names. */
+static void keep_hooks(struct sandbox_paths *p, const char *checkout, const char *git_dir)
+{
+    CLEANUP(mem_freep) char *common_file = path_join(git_dir, "commondir");
+    CLEANUP(mem_freep) char *common = follow_file(git_dir, common_file, "");
+    CLEANUP(mem_freep) char *name = config_core(common ? common : git_dir, "hooksPath");
+    CLEANUP(mem_freep) char *path = name ? path_join(checkout, name) : NULL;
+    CLEANUP(mem_freep) char *real = path ? path_real(path) : NULL;
+    size_t len = strlen(checkout);
+
+    if (real && strcmp(path_base(real), "_") == 0)
+        *strrchr(real, '/') = '\0';
+    if (real && strncmp(real, checkout, len) == 0 && real[len] == '/' && file_is_dir(real))
+        strv_adds(&p->read_only, real);
+}
+
+/* What .git, that is there, is or names. */
+static void add_named(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
+                      const char *checkout, const char *git)
+{
+    bool is_dir = file_is_dir(git);
+    CLEANUP(mem_freep) char *own = is_dir ? path_real(git) : follow_file(checkout, git, "gitdir:");
+    bool meant = own && is_git_dir(own) && is_meant(rules, checkout, own);
+    bool found = meant || (own && is_git_dir(own) && sandbox_is_written(&rules->write, own));
+
+    if (found) {
+        add_found(s, rules, p, own, meant);
+        keep_hooks(p, checkout, own);
+    }
+    keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
+}
+
+/* Its .git is perhaps far above; no file of that name comes to stand nearer. A linked worktree has
+ * a git folder of its own and one that it shares with others: commits write both. */
+void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                            struct sandbox_paths *p, const char *folder)
+{
+    CLEANUP(mem_freep) char *at = path_real(folder);
+
+    for (;;) {
+        CLEANUP(mem_freep) char *git = path_join(at, ".git");
+        char *slash = strrchr(at, '/');
+
+        if (file_exists(git)) {
+            add_named(s, rules, p, at, git);
+            return;
+        }
+        if (sandbox_is_written(&rules->write, at))
+            add_unwanted(s, at, ".git");
+        if (!slash || slash == at)
+            return;
+        *slash = '\0';
+    }
+}
+
+void sandbox_keep_repository(struct sandbox *s, const struct sandbox_paths *rules,
+                             struct sandbox_paths *p, const char *checkout)
+{
+    CLEANUP(mem_freep) char *git = path_join(checkout, ".git");
+    struct stat st;
+
+    if (lstat(git, &st) < 0 || !S_ISDIR(st.st_mode) || !is_git_dir(git))
+        return;
+    add_found(s, rules, p, git, /*is_opened=*/false);
+    keep_hooks(p, checkout, git);
+}

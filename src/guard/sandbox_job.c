@@ -1,0 +1,204 @@
+/*
+ * sandbox_job: the confinement of one job, with its environment and its way to the proxy. Any
+ * thread.
+ */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "guard/sandbox_state.h"
+#include "guard/workspace.h"
+#include "net/proxy.h"
+
+#define JOB_PROXY "http://127.0.0.1:3128"
+#define JOB_SOCKS "socks5h://127.0.0.1:3128"
+_Static_assert(CONFINE_PROXY_PORT == 3128, "JOB_PROXY names the port");
+
+/* A folder of the session's own, made with its first job; links in the way to it are followed here,
+ * because programs compare paths. */
+static int make_temp(struct sandbox *s, char **ret, struct err *err)
+{
+    int rc = 0;
+
+    lock_take(&s->lock);
+    if (!s->temp) {
+        CLEANUP(mem_freep) char *path = path_join(s->temp_dir, "tenax-XXXXXX");
+
+        if (mkdtemp(path))
+            s->temp = path_real(path);
+        else
+            rc = err_sys(err, ERR_IO, "a temporary folder for commands cannot be made");
+    }
+    if (rc == 0)
+        *ret = mem_dup(s->temp, strlen(s->temp));
+    lock_give(&s->lock);
+    return rc;
+}
+
+/* It is hidden, which takes a folder; that of a session that begins beside a job, too. */
+static void make_run(const struct sandbox *s)
+{
+    CLEANUP(mem_freep) char *run = path_join(s->tenax_home, SANDBOX_RUN);
+
+    if (s->unix_sockets)
+        (void)file_mkdirs(run, 0700, /*err=*/NULL);
+}
+
+int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
+{
+    struct sandbox_job *j;
+
+    *ret = NULL;
+    if (sandbox_state(s) == SANDBOX_NEEDED)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "no command runs: the setting sandbox.enabled wants a sandbox, and %s. Set "
+                       "it to auto to be asked instead",
+                       sandbox_why_not(s));
+    if (sandbox_state(s) != SANDBOX_ON)
+        return 0;
+    j = mem_zalloc(sizeof(*j));
+    j->sandbox = s;
+    j->door_fd = -1;
+    make_run(s);
+    if (make_temp(s, &j->temp, err) < 0 || sandbox_folders_hold(s, err) < 0) {
+        sandbox_job_free(j);
+        return -1;
+    }
+    sandbox_paths_gather(s, j->temp, &j->paths);
+    sandbox_absent_find(j);
+    j->confine = (struct confinement){
+        .write = (const char *const *)strv_get(&j->paths.write),
+        .read_only = (const char *const *)strv_get(&j->paths.read_only),
+        .hidden = (const char *const *)strv_get(&j->paths.hidden),
+        .shown = (const char *const *)strv_get(&j->paths.shown),
+        .net = s->net,
+        .proxy = -1,
+        .unix_sockets = s->unix_sockets,
+        .sockets = (const char *const *)strv_get(&j->paths.sockets),
+    };
+    if (s->proxy) {
+        j->door = proxy_open(s->proxy, &j->door_fd, err);
+        if (!j->door) {
+            sandbox_job_free(j);
+            return -1;
+        }
+        j->confine.proxy = j->door_fd;
+    }
+    *ret = j;
+    return 0;
+}
+
+const struct confinement *sandbox_job_confine(const struct sandbox_job *j)
+{
+    return j ? &j->confine : NULL;
+}
+
+void sandbox_job_started(struct sandbox_job *j)
+{
+    if (j)
+        fd_closep(&j->door_fd);
+}
+
+void sandbox_job_free(struct sandbox_job *j)
+{
+    if (!j)
+        return;
+    sandbox_sweep(j->sandbox);
+    sandbox_absent_move(j, /*ret=*/NULL);
+    sandbox_absent_forget(j);
+    strv_release(&j->absent);
+    fd_closep(&j->door_fd);
+    proxy_door_unref(j->door);
+    sandbox_paths_release(&j->paths);
+    mem_freep(&j->temp);
+    mem_freep(&j);
+}
+
+void sandbox_job_freep(struct sandbox_job **j)
+{
+    sandbox_job_free(*j);
+}
+
+/* ---- the environment ---- */
+
+static bool is_named(const char *assignment, const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
+}
+
+static void set_variable(struct strv *env, bool always, const char *name, const char *value)
+{
+    for (size_t i = 0; i < env->len; i++) {
+        if (!is_named(env->ptr[i], name))
+            continue;
+        if (always) {
+            CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+            buf_addf(&text, "%s=%s", name, value);
+            free(env->ptr[i]);
+            env->ptr[i] = buf_take(&text);
+        }
+        return;
+    }
+    strv_addf(env, "%s=%s", name, value);
+}
+
+/* Programs that keep something in the home find a place for it, unless they may write there. */
+static void set_cache(const struct sandbox_job *j, struct strv *env, const char *name,
+                      const char *usual, const char *here)
+{
+    CLEANUP(mem_freep) char *at_home = path_join(j->sandbox->home, usual);
+    CLEANUP(mem_freep) char *path = path_join(j->temp, here);
+
+    if (sandbox_path_is(&j->paths, at_home) != PATH_WRITABLE)
+        set_variable(env, /*always=*/false, name, path);
+}
+
+/* A key that tenax itself uses is none of a command's business. */
+static bool is_passed(const struct sandbox_job *j, const char *assignment)
+{
+    struct str value = str_of(assignment);
+    struct str name;
+
+    (void)str_cut(&value, '=', &name);
+    return !j || !secret_is_in(value) || strv_has(&j->sandbox->env, name);
+}
+
+void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
+{
+    static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
+    static const char *const web_proxies[] = {"http_proxy", "HTTP_PROXY", "https_proxy",
+                                              "HTTPS_PROXY"};
+    static const char *const all_proxies[] = {"all_proxy", "ALL_PROXY"};
+    const struct sandbox *b = j ? j->sandbox : NULL;
+    const char *web;
+
+    for (size_t i = 0; given[i]; i++) {
+        if (is_passed(j, given[i]))
+            strv_adds(ret, given[i]);
+    }
+    if (!j)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(temps); i++)
+        set_variable(ret, /*always=*/true, temps[i], j->temp);
+    set_variable(ret, /*always=*/true, "TENAX_SANDBOX", "1");
+    set_cache(j, ret, "XDG_CACHE_HOME", ".cache", "cache");
+    set_cache(j, ret, "npm_config_cache", ".npm", "npm");
+    if (!b->proxy)
+        return;
+    /* Ours for the web, unless nothing but SOCKS leads anywhere. */
+    web = b->own_socks && !b->own_http && !b->hosts.len ? JOB_SOCKS : JOB_PROXY;
+    for (size_t i = 0; i < ARRAY_LEN(web_proxies); i++)
+        set_variable(ret, /*always=*/true, web_proxies[i], web);
+    for (size_t i = 0; i < ARRAY_LEN(all_proxies); i++)
+        set_variable(ret, /*always=*/true, all_proxies[i], b->own_socks ? JOB_SOCKS : JOB_PROXY);
+    set_variable(ret, /*always=*/true, "no_proxy", b->direct);
+    set_variable(ret, /*always=*/true, "NO_PROXY", b->direct);
+    set_variable(ret, /*always=*/false, "NODE_USE_ENV_PROXY", "1");
+}

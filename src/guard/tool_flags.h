@@ -1,0 +1,19 @@
+/*
+ * What a tool says about its calls, as far as permissions depend on it.
+ */
+#pragma once
+
+enum tool_flags {
+    TOOL_READ_ONLY = 1,  /* harmless to run again; may start while the model still streams */
+    TOOL_CONCURRENT = 2, /* may run beside others that have this flag */
+    TOOL_EDITS = 4,      /* changes the one file it is about: acceptEdits covers it */
+    /* run() itself asks the user (ask.h): there is no permission question before it, and no mode or
+     * allow rule answers in the user's place. Deny rules and dontAsk still apply. */
+    TOOL_PERSON = 8,
+    TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still apply */
+    TOOL_REFEREE = 32, /* talks to the referee; what it spends is the judge's */
+    /* A call of it that succeeds ends the turn as a success, and its arguments are the turn's
+     * result. run may be NULL. */
+    TOOL_FINAL = 64,
+    TOOL_OWED = 128, /* final, and the turn must not end without it */
+};

@@ -1,0 +1,319 @@
+/*
+ * The inside of the app; for src/tui/app*.c only. Everything here belongs to the UI thread.
+ *
+ *   app.c          made and ended; the event loop
+ *   app_first.c    what is said before the first word: greeting, no key, a fresh session
+ *                  offered, a goal asked about
+ *   app_commands.c the commands that completion knows, looked for anew
+ *   app_keys.c     what a key does that the editor and panels have no use for
+ *   app_say.c      what the person says: sent, queued, taken back
+ *   app_events.c   what the agent tells
+ *   app_session.c  which session is in front of the person: made, ended
+ *   app_switch.c   one session left for another
+ *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
+ *   app_front.c    slash/front.h
+ *   app_copy.c     text into a clipboard
+ *   app_notify.c   somebody who looks elsewhere is told
+ *   app_frame.c    one frame
+ *   app_status.c   the status below it
+ *   app_watch.c    settings that change in their files
+ *   app_outside.c  the terminal given away for a while: Ctrl-Z, $EDITOR
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "conf/option.h"
+#include "host/session.h"
+#include "slash/front.h"
+#include "slash/slash.h"
+#include "store/goals.h"
+#include "tui/app/tui.h"
+#include "tui/dialog/panel.h"
+#include "tui/screen/line.h"
+
+struct app;
+struct ask_mail;
+struct event;
+struct front_request;
+struct keypress;
+struct mail;
+struct send_chore;
+
+/* What was said and has not been taken up yet. */
+struct sent {
+    char uuid[ID_UUID_LEN + 1];
+    char *text;
+    bool is_sent;      /* to the session that is there now */
+    bool is_shown;     /* in the conversation already; else it waits above the editor */
+    bool is_stopped;   /* interrupted before its turn began */
+    bool is_overtaken; /* by a command that was said later */
+    bool is_kept;      /* it waited when the session was left; it goes before what is said next */
+    int64_t sent_ms;
+    struct send_chore *away; /* carries it to the session; NULL: it is back */
+};
+
+/* A session as it is held here. Made and freed at the desk. */
+struct app_session {
+    struct session_spec which;
+    char *resume;           /* of it, when it is ours; or NULL */
+    struct session *found;  /* held and read already, for the host that will be made; NULL: not */
+    slash_input_vec passed; /* said behind the switch by others than the person */
+    struct host *host;
+    struct slash *slash;
+    struct crew *crew; /* chores that wait for a person, and know the host */
+    void *ear;         /* of tui_spec's listen(); the desk's thread */
+    void (*unlisten)(void *ear);
+};
+
+/* A panel and what becomes of its result. */
+struct app_panel {
+    struct panel *panel;
+    void (*done)(struct app *a, struct app_panel *p, bool was_left);
+    struct ask_mail *ask;          /* of an ask; owned */
+    struct front_request *request; /* of a command: answered by done() */
+    void (*chosen)(struct app *a, size_t i);
+};
+
+/* What is shown of the session beside the conversation. */
+struct app_figures {
+    struct buf model;
+    int64_t window;         /* 0: not known */
+    int64_t context_tokens; /* 0: not known */
+    double usd;
+    bool has_usd;
+    struct buf title;
+    struct buf branch;
+    size_t tasks; /* in the background */
+};
+
+struct app_goal {
+    bool is_there;
+    bool is_asked; /* a chore is on its way */
+    bool is_stale; /* and the next one will be needed */
+    struct arena arena;
+    struct store_goal row;
+    int64_t read_ms;
+};
+
+/* Settings files, there or not. */
+struct app_watch {
+    int fd; /* -1: they are not watched */
+    struct strv paths;
+    VEC(int) own;           /* folders of commands and skills that hooks want to hear of */
+    bool is_vim;            /* they say so */
+    bool is_read, is_stale; /* by somebody beside us; something has changed since he began */
+};
+
+struct app_frame_cost {
+    uint32_t us; /* of the thread's processor time */
+    size_t bytes;
+};
+
+struct app {
+    const struct tui_spec *spec;
+    struct conf *conf; /* the host's */
+    struct tui_end *end;
+    bool is_over;
+
+    struct mailbox *mailbox;
+    struct desk *desk;
+    struct crew *crew;
+    struct term *term;
+    struct screen *screen;
+    struct keyboard *keyboard;
+    struct chat *chat;
+    struct editor *editor;
+    struct completer *completer;
+    struct statusline *statusline;
+    struct slash_front front;
+
+    struct app_session *session; /* NULL: it is being made, or cannot be */
+    bool asks_commands;          /* a chore looks which there are */
+    bool asks_trust;             /* what is said waits until the folder is trusted or not */
+    struct observer *observer;
+    struct ask_front *asks;
+    struct buf resumes; /* of the last session: its id */
+    bool has_spoken;    /* something was said in it */
+    bool is_changing;   /* another one is being made */
+    bool is_fresh;      /* the person has chosen that one: what is said meanwhile is for it */
+
+    VEC(struct sent) sent;
+    bool edits_queue;             /* is asked for, and some of it is on its way to the session */
+    struct strv taken_back;       /* uuids: a session that was left may have them still */
+    VEC(struct app_panel) panels; /* the first is shown */
+    struct strv past;             /* prompts of earlier runs, newest first */
+
+    struct app_figures figures;
+    struct app_goal goal;
+    struct app_watch watch;
+    int64_t turn_ms; /* when the running one began */
+    bool has_turned; /* one has ended since the session is here */
+    /* When the last answer came, by the wall clock, which goes on while a laptop sleeps; 0: none
+     * did, or it was asked about. */
+    int64_t answered_ms;
+    double warned_usd;  /* the threshold that was asked about */
+    bool more_events;   /* there are more than fit into one frame */
+    bool is_behind;     /* there were, in the last one */
+    size_t taken;       /* bytes of events since the last frame */
+    size_t frame_bytes; /* how many of them fit into one: learned */
+    struct event *held; /* being taken, from held_at on; NULL: none is */
+    size_t held_at;
+
+    struct buf tail;         /* what a command behind "!" that runs has said last */
+    struct lines own_status; /* rows of the person's own status line, as they were last drawn */
+    bool has_own_status;
+    struct buf hint; /* in the place of the status, for a while */
+    int64_t hint_until_ms;
+    int64_t ctrl_c_ms; /* the last one that had nothing to do; 0: none */
+    int64_t escape_ms;
+    int64_t typed_ms;   /* the last key */
+    const char *notice; /* to be told unless somebody types before notice_ms; NULL: none */
+    int64_t notice_ms;
+    char letter; /* the panel holds it: an answer, or the beginning of words; 0: none */
+
+    int early_bytes; /* typed before the terminal was ours, and not read yet */
+    bool is_away;    /* the terminal is given away */
+    bool is_dirty;
+    bool greeted;
+    int64_t framed_ms;  /* the last frame */
+    int64_t flushed_ms; /* the last write to a terminal that was slow */
+    size_t text_rows;   /* of it: rows that will be committed as they stand */
+    struct lines commits, region, part;
+    struct panel_log panel_log; /* on a plain terminal */
+    struct buf titled;
+
+    VEC(struct app_frame_cost) frames; /* TENAX_TEST_FRAMES: all of them */
+    const char *frames_path;
+    int64_t work_us; /* of the UI thread when the last frame was counted */
+};
+
+#define APP_HINT_MS 2000
+#define APP_TWICE_MS APP_HINT_MS /* two presses of a key: as long as the hint says so */
+
+/* app.c */
+void app_quit(struct app *a, int code);
+void app_hint(struct app *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+struct host *app_host(const struct app *a); /* NULL: there is none now */
+void app_look(struct app *a);               /* settings of how it looks have changed */
+
+/* app_keys.c */
+void app_key(struct app *a, const struct keypress *k);
+
+/* app_say.c */
+void app_say(struct app *a, struct str text);
+bool app_is_working(const struct app *a); /* a turn runs, or something is on its way to one */
+void app_sent_gone(struct app *a, struct str uuid);
+void app_sent_answered(struct app *a, struct str command); /* "!", "#" */
+void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it is for */
+/* Another session comes: what was said behind that is for it; takes_along: what waited before, too.
+ */
+void app_sent_left(struct app *a, bool takes_along);
+void app_forget_sent(struct app *a);
+void app_interrupt(struct app *a, bool take_back);
+void app_say_waiting(struct app *a); /* what could not be sent yet */
+void app_sent_anew(struct app *a);   /* the session goes: all that is left is for the next one */
+/* What waited when the session was left; before anything else that waits. */
+void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
+bool app_has_sent(struct app *a, struct str uuid); /* also what was taken back while it went */
+bool app_edit_queue(struct app *a); /* false: nothing waits; else now, or in a moment */
+
+/* app_events.c */
+void app_take_events(struct app *a);
+void app_goal_changed(struct app *a);
+
+/* What can be completed behind "/": these; and a look whether there are others now. */
+void app_commands_take(struct app *a, const slash_item_vec *items);
+void app_commands_look(struct app *a);
+void app_goal_release(struct app_goal *g);
+void app_title(struct app *a);
+
+/* app_notify.c */
+void app_notify(struct app *a, const char *text); /* lives on: of a table, or a literal */
+void app_notify_typed(struct app *a);             /* somebody is here: what waits is not told */
+void app_notify_tick(struct app *a);
+
+/* app_session.c */
+struct app_session *app_session_new(const struct session_spec *which);
+void app_session_free(struct app_session *s); /* NULL is fine */
+/* Says what is gone on with in the place of what the command line has said of the first one. */
+void app_session_go(struct app_session *s, enum front_switch how, struct str id);
+/* Takes the next session and what there is to say of it, and gives both to the desk: the one in
+ * front of the person, if there is one, ends before its host is made. */
+void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes);
+void app_open_first(struct app *a);
+void app_catch_up(struct app *a); /* all that was told is looked at */
+/* The session goes: what it has asked is not answered any more. What it still tells (how the turn
+ * ended) is looked at until it is gone. */
+void app_unask(struct app *a);
+void app_unwatch(struct app *a);
+void app_close(struct app *a); /* both of the app's end */
+
+/* app_switch.c */
+/* request: of the command that wants it, answered when it is known whether it can be; NULL: the
+ * person themselves wants it. */
+void app_switch(struct app *a, enum front_switch how, struct str id, struct front_request *request);
+void app_pass_on(struct app *a); /* what others have said behind the switch */
+
+/* app_panels.c */
+void app_show(struct app *a, const struct app_panel *p);
+void app_show_first(struct app *a, const struct app_panel *p); /* before those that wait */
+struct panel *app_panel(const struct app *a);                  /* NULL: none is shown */
+/* False: the key was typed before the panel could be read, and is the editor's. */
+bool app_panel_key(struct app *a, const struct keypress *k);
+void app_panel_wake(struct app *a); /* behind the keys that have come: they decide first */
+void app_panel_withdraw(struct app *a, size_t i); /* as if the person had left it */
+void app_panels_release(struct app *a);
+void app_asks_withdraw(struct app *a);           /* all of them: the session that has asked goes */
+void app_ask(struct app *a, struct ask_mail *m); /* takes it */
+void app_confirm(struct app *a, const char *title, struct str text, const char *const *options,
+                 size_t count, void (*chosen)(struct app *a, size_t i));
+void app_rewind(struct app *a);
+void app_transcript(struct app *a);
+
+/* app_copy.c, on a command's thread: where the text is now, NULL: nobody takes it */
+const char *app_copy(struct app *a, struct str text, struct cancel *cancel);
+
+/* app_front.c */
+bool app_front_osc52(struct app *a, struct str text); /* the same; false: the terminal cannot */
+void app_front_init(struct app *a);
+bool app_front_mail(struct app *a, struct mail *m); /* false: it is none of ours */
+/* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */
+void app_front_went(struct front_request *r, const struct err *why);
+
+/* app_frame.c */
+bool app_frame_is_due(const struct app *a);
+void app_frame(struct app *a);
+void app_view(struct app *a, struct view *ret);
+int64_t app_due(struct app *a); /* when to wake up by itself; -1 */
+void app_frames_write(struct app *a);
+
+/* app_status.c */
+void app_status_happened(struct app *a, int why); /* enum status_reason */
+void app_status_draw(struct app *a, const struct view *v, struct lines *ret);
+
+/* app_watch.c */
+void app_watch_begin(struct app *a);   /* before there is a session */
+void app_watch_session(struct app *a); /* what is its own to watch */
+void app_watch_end(struct app *a);
+void app_watch_read(struct app *a);
+
+/* app_outside.c */
+void app_suspend(struct app *a);
+void app_continued(struct app *a);
+void app_open_editor(struct app *a);
+void app_play_demo(struct app *a);
+
+/* app_first.c */
+void app_greet(struct app *a, const struct strv *notes);
+void app_no_key(struct app *a, const char *why);
+void app_first_choice(struct app *a, bool has_seen);    /* the demo */
+void app_offer_fresh(struct app *a);                    /* something is typed */
+void app_ask_goal(struct app *a, struct str objective); /* of a session that goes on */

@@ -1,0 +1,114 @@
+/*
+ * app_status: the rows below the editor: a hint for a while, the person's own status line, or the
+ * one that is built in. UI thread.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "goal/display.h"
+#include "guard/permit.h"
+#include "host/host.h"
+#include "tui/app/app.h"
+#include "tui/chat/chat.h"
+#include "tui/editor/editor.h"
+#include "tui/status/statusline.h"
+
+/* How it stands and, while it is worked for, how far it is: "goal 12.5K / 50K · 3 turns · why the
+ * last verdict was no". */
+static void status_pill(const struct goal_look *look, struct buf *ret)
+{
+    size_t empty;
+
+    buf_adds(ret, "goal ");
+    empty = ret->len;
+    goal_show_indicator(look, ret);
+    if (look->goal->status != GOAL_ACTIVE)
+        return;
+    if (ret->len > empty)
+        buf_adds(ret, " · ");
+    goal_show_pill(look, ret);
+}
+
+static void status_of(struct app *a, struct status *s, struct buf *pill)
+{
+    struct host *host = app_host(a);
+
+    *s = (struct status){
+        .model = buf_str(&a->figures.model),
+        .context_percent = -1,
+        .usd = a->figures.has_usd ? a->figures.usd : NAN,
+        .mode = host ? permit_mode_name(permit_mode(host_permit(host))) : "default",
+        .vim = editor_vim_mode(a->editor),
+        .branch = buf_str(&a->figures.branch),
+        .tasks = a->figures.tasks,
+    };
+    if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
+        s->context_percent = 100;
+    else if (a->figures.window > 0 && a->figures.context_tokens > 0)
+        s->context_percent = (int)(a->figures.context_tokens * 100 / a->figures.window);
+    if (host && a->goal.is_there) {
+        struct goal_look look = {
+            .goal = &a->goal.row,
+            .now_ms = clock_mono_ms(),
+            .read_ms = a->goal.read_ms,
+            .turn_ms = chat_is_busy(a->chat) ? a->turn_ms : 0,
+            .plan_mode = permit_mode(host_permit(host)) == MODE_PLAN,
+        };
+
+        status_pill(&look, pill);
+        s->goal = buf_str(pill);
+    }
+}
+
+void app_status_happened(struct app *a, int why)
+{
+    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
+    struct status s;
+
+    if (!a->statusline)
+        return;
+    status_of(a, &s, &pill);
+    statusline_happened(a->statusline, (enum status_reason)why, &s);
+}
+
+/* The person's own line. Until another session's says something, the old one stays. */
+static void status_own(struct app *a, const struct view *v, struct lines *ret)
+{
+    if (a->statusline && (statusline_has_text(a->statusline) || !lines_count(&a->own_status))) {
+        lines_clear(&a->own_status);
+        statusline_draw(a->statusline, v, &a->own_status);
+    }
+    for (size_t i = 0; i < lines_count(&a->own_status); i++)
+        lines_add_cut(ret, lines_at(&a->own_status, i), v->cols, v->ascii);
+}
+
+/* A hint stands in the place of the first row, so that nothing jumps. A command may print any
+ * number of lines: the first ones are shown. */
+void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
+{
+    CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
+    struct lines rows = LINES_INIT;
+    size_t most = v->rows > 0 ? (size_t)v->rows : 0;
+    struct status s;
+
+    if (a->statusline)
+        a->has_own_status = statusline_is_on(a->statusline);
+    if (a->has_own_status) {
+        status_own(a, v, &rows);
+    } else {
+        lines_clear(&a->own_status);
+        status_of(a, &s, &pill);
+        status_draw(&s, v, &rows);
+    }
+    if (a->hint.len && most) {
+        struct lines row = LINES_INIT;
+
+        lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
+        lines_end(&row);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+        lines_release(&row);
+    }
+    for (size_t i = a->hint.len ? 1 : 0; i < lines_count(&rows) && i < most; i++)
+        lines_add(ret, lines_at(&rows, i));
+    lines_release(&rows);
+}

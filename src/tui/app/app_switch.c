@@ -1,0 +1,160 @@
+/*
+ * app_switch: one session left for another. The other one is found, held and read first, while the
+ * old one works on; when that fails, the person stays where they are. Only then is the old one
+ * ended (app_open()). What was said behind the switch is for the next one, whoever has said it. UI
+ * thread, but for the chores' run().
+ */
+#include "agent/agent.h"
+#include "base/log.h"
+#include "host/host.h"
+#include "host/session.h"
+#include "slash/slash.h"
+#include "tui/app/app.h"
+#include "tui/app/chore.h"
+#include "tui/chat/chat.h"
+
+/* ---- is it there? ---- */
+
+struct look_chore {
+    struct chore chore;
+    struct app_session *next;
+    const struct host_spec *spec;
+    enum front_switch how;
+    struct front_request *request; /* NULL: nobody waits, or was told */
+    struct strv notes;
+    struct err err;
+};
+
+/* A fork is read once more when what runs has ended and written down all it has to say: this is
+ * only a try, which keeps nothing. */
+static int look_try_fork(struct look_chore *l, struct err *err)
+{
+    struct session_spec trial = l->next->which;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct session *found = NULL;
+    int rc;
+
+    trial.is_unkept = true;
+    rc = session_open(l->spec->conf, &trial, l->spec->cancel, &notes, &found, err);
+    session_free(found);
+    return rc;
+}
+
+static void look_run(struct chore *e)
+{
+    struct look_chore *l = (struct look_chore *)e;
+
+    if (l->how == SWITCH_FORK)
+        (void)look_try_fork(l, &l->err);
+    else
+        (void)session_open(l->spec->conf, &l->next->which, l->spec->cancel, &l->notes,
+                           &l->next->found, &l->err);
+}
+
+static void look_tell(struct look_chore *l, const struct err *why)
+{
+    if (l->request)
+        app_front_went(TAKE_PTR(l->request), why);
+}
+
+static void look_done(struct chore *e, void *arg)
+{
+    struct look_chore *l = (struct look_chore *)e;
+    struct app *a = arg;
+
+    a->is_dirty = true;
+    a->is_fresh = false;
+    if (l->err.code) {
+        a->is_changing = false;
+        if (!l->request)
+            chat_note(a->chat, ROLE_BAD, str_of(l->err.text));
+        look_tell(l, &l->err);
+        if (!a->asks_trust)
+            app_say_waiting(a);
+        return;
+    }
+    app_catch_up(a); /* until the answer of the command that wants it */
+    app_sent_left(a, /*takes_along=*/l->how == SWITCH_FORK);
+    app_unask(a);
+    look_tell(l, /*why=*/NULL);
+    app_open(a, TAKE_PTR(l->next), l->how, &l->notes);
+}
+
+/* Nobody looks any more: the command is not kept waiting. */
+static void look_free(struct chore *e)
+{
+    struct look_chore *l = (struct look_chore *)e;
+    struct err gone = {0};
+
+    err_set(&gone, ERR_CANCELLED, "the window is closed");
+    look_tell(l, &gone);
+    app_session_free(l->next);
+    strv_release(&l->notes);
+    mem_freep(&l);
+}
+
+void app_switch(struct app *a, enum front_switch how, struct str id, struct front_request *request)
+{
+    struct look_chore *l = chore_new(sizeof(*l), look_run, look_done, look_free);
+
+    l->request = request;
+    if (a->is_changing) {
+        mail_free(&l->chore.mail);
+        return;
+    }
+    l->spec = a->spec->host;
+    l->how = how;
+    l->next = app_session_new(&l->spec->session);
+    app_session_go(l->next, how, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
+    a->is_changing = true;
+    a->is_fresh = !request;
+    desk_give(a->desk, l);
+}
+
+/* ---- what others have said ---- */
+
+struct pass_chore {
+    struct chore chore;
+    struct slash *slash;
+    slash_input_vec inputs;
+    struct err err;
+};
+
+static void pass_run(struct chore *e)
+{
+    struct pass_chore *p = (struct pass_chore *)e;
+
+    VEC_EACH(&p->inputs, in) {
+        (void)slash_send(p->slash, in, &p->err);
+    }
+}
+
+static void pass_done(struct chore *e, void *arg)
+{
+    struct pass_chore *p = (struct pass_chore *)e;
+    struct app *a = arg;
+
+    if (p->err.code)
+        chat_note(a->chat, ROLE_BAD, str_of(p->err.text));
+}
+
+static void pass_free(struct chore *e)
+{
+    struct pass_chore *p = (struct pass_chore *)e;
+
+    slash_inputs_release(&p->inputs);
+    mem_freep(&p);
+}
+
+void app_pass_on(struct app *a)
+{
+    struct pass_chore *p;
+
+    if (!a->session->passed.len)
+        return;
+    p = chore_new(sizeof(*p), pass_run, pass_done, pass_free);
+    p->slash = a->session->slash;
+    p->inputs = a->session->passed;
+    a->session->passed = (slash_input_vec)VEC_INIT;
+    desk_give(a->desk, p);
+}
