@@ -188,6 +188,7 @@ static void reader_queued_line(struct reader *r, const struct json *v)
     in.no_query = json_get_bool(v, "noQuery", false);
     if (message_parse(json_get(v, "message"), &in.message, /*err=*/NULL) < 0)
         in.message = message_user_text(json_get_str(v, "content"));
+    message_add_own(in.message, json_get(v, "blockData"));
     vec_push(&r->to->queued, in);
 }
 
@@ -456,6 +457,7 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
         r->to->unused++;
         return 0;
     }
+    message_add_own(m, json_get(line, "blockData"));
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
         if (e->flags & LOAD_TOOL_RESULT)

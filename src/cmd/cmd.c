@@ -48,7 +48,7 @@ static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
 
     if (trust_approve(conf, c->cancel, err) < 0)
         return -1;
-    if (!conf_lacks_grants(conf))
+    if (!conf_lacks_trust(conf))
         return 0;
     if (trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
         return -1;
@@ -65,8 +65,7 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
         .environ = environ,
         .args = &c->args,
         .etc = "/etc",
-        .trusted = true,  /* headless counts as trusted ... */
-        .headless = true, /* ... but a project does not give itself permissions */
+        .trusted = c->args.given[OPT_TRUST],
     };
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
 
@@ -86,6 +85,7 @@ static int load_trusted(struct cmd *c, const struct strv *without, struct strv *
         .etc = "/etc",
         .without = without,
         .ret_broken = ret_broken,
+        .trusted = c->args.given[OPT_TRUST],
     };
     CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;

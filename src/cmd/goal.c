@@ -87,6 +87,7 @@ const struct command cmd_goal = {
                     OPT_PERMISSION_MODE,
                     OPT_ADD_DIR,
                     OPT_DANGEROUSLY_SKIP_PERMISSIONS,
+                    OPT_TRUST,
                     OPT_COUNT,
                 },
         },

@@ -30,7 +30,7 @@ const struct command cmd_hooks = {
             .only_words = true,
             .summary = "List the hooks of this folder: event, matcher, what runs, where it is "
                        "written, and whether it runs",
-            .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
+            .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_COUNT},
         },
     .run = hooks_list,
 };
@@ -40,6 +40,7 @@ struct listing {
     struct settings_rows rows;
     struct settings_rows plain; /* without what the project brings */
     enum trust trust;           /* of the folder */
+    bool is_trusted;            /* for this run */
 };
 
 static void listing_release(struct listing *l)
@@ -62,6 +63,11 @@ static bool rows_have(const struct settings_rows *rows, const struct settings_ro
     return false;
 }
 
+static bool is_left_out(const struct listing *l, const struct settings_row *row)
+{
+    return !l->is_trusted && !rows_have(&l->plain, row);
+}
+
 static void write_json(const struct listing *l, struct buf *out)
 {
     static const char *const trusts[] = {
@@ -82,9 +88,11 @@ static void write_json(const struct listing *l, struct buf *out)
         jw_kstr(&w, "source", row->origin);
         jw_kbool(&w, "managed", row->is_managed);
         jw_kbool(&w, "needs_trust", !rows_have(&l->plain, row));
-        jw_kbool(&w, "runs", !row->why_not.len);
+        jw_kbool(&w, "runs", !row->why_not.len && !is_left_out(l, row));
         if (row->why_not.len)
             jw_kstr(&w, "why_not", row->why_not);
+        else if (is_left_out(l, row))
+            jw_kcstr(&w, "why_not", "the folder is not trusted");
         jw_object_end(&w);
     }
     jw_array_end(&w);
@@ -106,8 +114,9 @@ static void write_text(const struct listing *l, struct buf *out)
             buf_addf(out, "%s%.*s\n",
                      str_starts(row->why_not, STR("not yet run")) ? "" : "does not run: ",
                      STR_ARG(row->why_not));
-        else if (l->trust != TRUST_YES && !rows_have(&l->plain, row))
-            buf_adds(out, "runs; where somebody can be asked, only when the folder is trusted\n");
+        else if (is_left_out(l, row))
+            buf_adds(out,
+                     "does not run: the folder is not trusted (tenax trust add, or --trust)\n");
         else
             buf_adds(out, "runs\n");
     }
@@ -120,6 +129,7 @@ static int hooks_list(struct cmd *c)
     CLEANUP(trust_answer_release) struct trust_answer known = TRUST_ANSWER_INIT;
     CLEANUP(listing_release) struct listing l = {0};
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(conf_unrefp) struct conf *all = NULL;
     CLEANUP(conf_unrefp) struct conf *untrusted = NULL;
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
     struct conf_sources from = {.dir = c->dir, .environ = environ, .args = &c->args};
@@ -138,8 +148,14 @@ static int hooks_list(struct cmd *c)
         say_error(&err);
         return EXIT_USAGE;
     }
-    settings_list(conf, &l.rows);
+    from.trusted = true;
+    if (conf_load(&from, &all, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    settings_list(all, &l.rows);
     settings_list(untrusted, &l.plain);
+    l.is_trusted = conf_is_trusted(conf);
     if (trust_look(conf, c->dir, c->cancel, &known, /*err=*/NULL) == 0)
         l.trust = known.trust;
     if (c->args.given[OPT_JSON])

@@ -83,12 +83,8 @@ static int trust_status(struct cmd *c, const struct conf *conf, const char *dir)
 /* The settings of the folder that is trusted, which need not be this one. */
 static int trust_load(struct cmd *c, const char *dir, struct conf **ret, struct err *err)
 {
-    struct conf_sources from = {.dir = dir,
-                                .environ = environ,
-                                .args = &c->args,
-                                .etc = "/etc",
-                                .trusted = true,
-                                .headless = true};
+    struct conf_sources from = {
+        .dir = dir, .environ = environ, .args = &c->args, .etc = "/etc", .trusted = true};
 
     return conf_load(&from, ret, err) < 0 || trust_approve(*ret, c->cancel, err) < 0 ? -1 : 0;
 }

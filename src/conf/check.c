@@ -158,9 +158,7 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
     bool in_project = s->level == LEVEL_PROJECT || s->level == LEVEL_LOCAL;
     bool untrusted = (k->flags & KEY_TRUST) && in_project && !w->c->trusted;
 
-    /* Local settings are the user's own: what was allowed for good goes there. */
-    if ((k->flags & KEY_GRANT) && s->level == LEVEL_PROJECT && w->c->headless)
-        untrusted = w->c->lacks_grants = true;
+    w->c->lacks_trust = w->c->lacks_trust || untrusted;
     if ((k->flags & KEY_MANAGED) && s->level != LEVEL_MANAGED) {
         check_say(w, v, json_key(v), false, "counts only in managed settings; ignored");
         return false;
@@ -250,7 +248,7 @@ void check_source(struct check *c, const struct source *s)
 
         buf_addf(&line,
                  "%s: this folder is not trusted, so these are left out: %s%s; to use them: tenax "
-                 "trust add",
+                 "trust add, or --trust for one run",
                  s->name, buf_cstr(&w.untrusted), w.untrusted.over ? ", …" : "");
         check_add(c, buf_cstr(&line));
     }

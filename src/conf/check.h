@@ -20,9 +20,8 @@ struct source;
 #define CHECK_MAX_WARNINGS 50 /* more are counted, not listed */
 
 struct check {
-    bool trusted;      /* false: KEY_TRUST rows of project files are left out */
-    bool headless;     /* true: KEY_GRANT rows of the project's settings are left out */
-    bool lacks_grants; /* that has happened */
+    bool trusted;     /* false: KEY_TRUST rows of project files are left out */
+    bool lacks_trust; /* something was left out because the folder is not trusted */
     struct strv warnings;
     size_t unlisted;
     struct map left_out; /* by the value's address */

@@ -1,7 +1,7 @@
 /*
  * checkout: one lstat() per folder on the way up. Looking for .git/HEAD tells the three cases
  * apart: there (a checkout), not there (go on up), not a directory (.git is a file that names the
- * real place, as in worktrees and submodules). Any thread.
+ * real place, as in worktrees and submodules). What is tracked stands in the index. Any thread.
  */
 #include "conf/checkout.h"
 
@@ -14,6 +14,11 @@
 #include "base/mem.h"
 
 #define CHECKOUT_MAX_LINK 8192 /* bytes of a .git file */
+#define INDEX_MAX ((size_t)256 << 20)
+#define INDEX_HEAD 12
+#define INDEX_MODE 24 /* in an entry */
+#define INDEX_HASH 40 /* the same */
+#define INDEX_EXTENDED 0x4000
 
 /* The first line of a small file, without the prefix; "" when it is not there or
  * looks different. */
@@ -123,4 +128,144 @@ const char *checkout_root(struct arena *arena, const char *dir)
         while (at.len > 1 && at.ptr[at.len - 1] != '/')
             at.len--;
     }
+}
+
+/* ---- what git tracks ---- */
+
+static uint32_t big32(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* The number of bytes to drop from the name before (version 4); false: it does not end. */
+static bool read_strip(const unsigned char **at, const unsigned char *end, size_t *ret)
+{
+    size_t n = 0;
+
+    while (*at < end) {
+        unsigned char c = *(*at)++;
+
+        n = n << 7 | (c & 127);
+        if (!(c & 128)) {
+            *ret = n;
+            return true;
+        }
+        n++;
+        if (n > INDEX_MAX)
+            break;
+    }
+    return false;
+}
+
+/* Of a file, a link, a folder or a submodule: hashes of another length would show. */
+static bool index_is_mode(uint32_t mode)
+{
+    return mode == 0100644 || mode == 0100755 || mode == 0120000 || mode == 0040000 ||
+           mode == 0160000;
+}
+
+/* The file itself, or a link, a submodule or a folder of a sparse index that it lies in. */
+static bool index_is_on_the_way(struct str name, struct str want)
+{
+    while (name.len && name.ptr[name.len - 1] == '/')
+        name.len--;
+    return name.len && str_starts(want, name) &&
+           (want.len == name.len || want.ptr[name.len] == '/');
+}
+
+/* 1: the index has the name, 0: it has not, -1: it cannot be read. */
+static int index_has(struct str index, size_t hash, struct str want)
+{
+    const unsigned char *at = (const unsigned char *)index.ptr;
+    const unsigned char *end = at + index.len;
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    size_t fixed = INDEX_HASH + hash + 2; /* of an entry, up to its name */
+    uint32_t version, count;
+
+    if (index.len < INDEX_HEAD || memcmp(at, "DIRC", 4) != 0)
+        return -1;
+    version = big32(at + 4);
+    count = big32(at + 8);
+    if (version < 2 || version > 4)
+        return -1;
+    at += INDEX_HEAD;
+    for (uint32_t i = 0; i < count; i++) {
+        const unsigned char *entry = at;
+        const unsigned char *nul;
+        size_t strip = name.len;
+
+        if ((size_t)(end - at) < fixed + 3 || !index_is_mode(big32(at + INDEX_MODE)))
+            return -1;
+        at += fixed;
+        if ((entry[fixed - 2] << 8 | entry[fixed - 1]) & INDEX_EXTENDED)
+            at += 2;
+        if (version == 4 && (!read_strip(&at, end, &strip) || strip > name.len))
+            return -1;
+        nul = memchr(at, 0, (size_t)(end - at));
+        if (!nul)
+            return -1;
+        buf_cut(&name, name.len - strip, strip);
+        buf_add(&name, str_make((const char *)at, (size_t)(nul - at)));
+        if (index_is_on_the_way(buf_str(&name), want))
+            return 1;
+        at = version == 4 ? nul + 1 : entry + ((size_t)(nul - entry) / 8 + 1) * 8;
+        if (at > end)
+            return -1;
+    }
+    /* A split index has its entries elsewhere. */
+    return str_find(str_make((const char *)at, (size_t)(end - at)), STR("link")) <
+                   (size_t)(end - at)
+               ? -1
+               : 0;
+}
+
+/* Where the index of this checkout is: .git may be a file that names the place. */
+static char *index_path(const char *root)
+{
+    CLEANUP(mem_freep) char *git = path_join(root, ".git");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(8192);
+    CLEANUP(mem_freep) char *named = NULL;
+    CLEANUP(mem_freep) char *folder = NULL;
+    struct str line;
+
+    if (file_is_dir(git) || file_slurp(git, 8192, &text, /*err=*/NULL) < 0)
+        return path_join(git, "index");
+    line = str_trim(buf_str(&text));
+    if (!str_starts(line, STR("gitdir:")))
+        return path_join(git, "index");
+    line = str_trim(str_from(line, strlen("gitdir:")));
+    named = mem_dup(line.ptr, line.len);
+    folder = path_join(root, named);
+    return path_join(folder, "index");
+}
+
+/* Of a path without "..", whose links are not followed. */
+static bool index_tracks(const char *path)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    CLEANUP(buf_release) struct buf index = BUF_INIT(INDEX_MAX);
+    CLEANUP(mem_freep) char *at = NULL;
+    const char *root = checkout_root(&arena, dir);
+    size_t len = root ? strlen(root) : 0;
+    int has;
+
+    if (!root || strncmp(path, root, len) != 0 || path[len] != '/')
+        return false;
+    at = index_path(root);
+    if (!file_exists(at))
+        return false; /* nothing was ever added */
+    if (file_slurp(at, INDEX_MAX, &index, /*err=*/NULL) < 0)
+        return true;
+    has = index_has(buf_str(&index), /*hash=*/20, str_of(path + len + 1));
+    if (has < 0)
+        has = index_has(buf_str(&index), /*hash=*/32, str_of(path + len + 1));
+    return has != 0;
+}
+
+bool checkout_tracks(const char *path)
+{
+    CLEANUP(mem_freep) char *real = realpath(path, NULL);
+
+    return index_tracks(path) || (real && strcmp(real, path) != 0 && index_tracks(real));
 }

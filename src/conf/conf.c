@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "conf/check.h"
+#include "conf/checkout.h"
 #include "conf/credential.h"
 #include "conf/keys.h"
 #include "conf/levels.h"
@@ -50,8 +51,7 @@ struct snapshot {
     struct strv environment;
     struct strv unapproved; /* credential.h */
     bool is_trusted;
-    bool may_grant;
-    bool lacks_grants;
+    bool lacks_trust;
     bool lacks_file;
 };
 
@@ -164,6 +164,9 @@ static int load_source(struct load *l, struct source *s, struct err *err)
         return load_without(l, s, &why, err);
     if (load_is_repeated(l, s))
         s->root = NULL;
+    /* What git tracks came with the repository, whatever its name is. */
+    if (s->root && s->level == LEVEL_LOCAL && checkout_tracks(s->path))
+        s->level = LEVEL_PROJECT;
     return 0;
 }
 
@@ -285,12 +288,14 @@ static int load_add_options(struct load *l, struct err *err)
 
     for (size_t i = 0; args && i < OPT_COUNT; i++) {
         const struct option *o = &option_table()[i];
+        CLEANUP(strv_release) struct strv on = STRV_INIT;
 
         if (!o->key || !args->given[i])
             continue;
-        if (load_add_value(l, key_find(str_of(o->key)), "--", o->name, &args->values[i],
-                           /*whole=*/o->flags & (OPTION_MANY | OPTION_LIST | OPTION_RULES),
-                           err) < 0)
+        strv_adds(&on, "true");
+        if (load_add_value(
+                l, key_find(str_of(o->key)), "--", o->name, o->arg ? &args->values[i] : &on,
+                /*whole=*/o->flags & (OPTION_MANY | OPTION_LIST | OPTION_RULES), err) < 0)
             return -1;
     }
     return 0;
@@ -382,7 +387,6 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
         .from = &c->from,
         .approved = &c->approved,
         .check.trusted = c->from.trusted,
-        .check.headless = c->from.headless,
     };
     CLEANUP(snapshot_freep) struct snapshot *s = mem_zalloc(sizeof(*s));
     CLEANUP(buf_release) struct buf merged = BUF_INIT(BUF_NO_LIMIT);
@@ -413,8 +417,7 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
             strv_adds(&s->project, source->name);
     }
     s->is_trusted = c->from.trusted;
-    s->may_grant = c->from.trusted && !c->from.headless;
-    s->lacks_grants = l.check.lacks_grants;
+    s->lacks_trust = l.check.lacks_trust;
     s->lacks_file = l.lacks_file;
     check_take_warnings(&l.check, &s->warnings);
     snapshot_check(s);
@@ -597,7 +600,6 @@ void conf_trust(struct conf *c)
 {
     conf_enter(c);
     c->from.trusted = true;
-    c->from.headless = false;
     c->is_stale = true;
     conf_leave(c);
 }
@@ -784,14 +786,9 @@ bool conf_is_trusted(const struct conf *c)
     return conf_now(c)->is_trusted;
 }
 
-bool conf_may_grant(const struct conf *c)
+bool conf_lacks_trust(const struct conf *c)
 {
-    return conf_now(c)->may_grant;
-}
-
-bool conf_lacks_grants(const struct conf *c)
-{
-    return conf_now(c)->lacks_grants;
+    return conf_now(c)->lacks_trust;
 }
 
 const char *conf_etc(const struct conf *c)

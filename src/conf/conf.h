@@ -42,8 +42,7 @@ struct conf_sources {
      * and those that options name are never left out. */
     const struct strv *without;
     struct strv *ret_broken; /* conf_load() fails because of such a file: its path; or NULL */
-    bool trusted;  /* false: what project files could do harm with is left out, and said so */
-    bool headless; /* trusted by nobody's word: the project's settings grant no permissions */
+    bool trusted; /* false: what project files could do harm with is left out, and said so */
 };
 
 /* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to start (exit 2),
@@ -88,10 +87,8 @@ int conf_lay_over(struct conf *c, const struct json *settings, struct err *err);
 bool conf_is_trusted(const struct conf *c);
 /* Some file was left out (conf_sources.without): nobody knows what it would have forbidden. */
 bool conf_lacks_file(const struct conf *c);
-/* Whether the project's files may grant permissions: a person has trusted the folder. */
-bool conf_may_grant(const struct conf *c);
-/* The project's settings would grant permissions if a person had trusted the folder. */
-bool conf_lacks_grants(const struct conf *c);
+/* Something in the project's settings does not count because the folder is not trusted. */
+bool conf_lacks_trust(const struct conf *c);
 
 const struct strv *conf_warnings(const struct conf *c); /* one line each, with file:line:column */
 const struct strv *conf_files(const struct conf *c);    /* the files that were read, lowest first */

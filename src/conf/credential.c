@@ -14,14 +14,8 @@
 #include "base/sha256.h"
 #include "base/strv.h"
 #include "conf/check.h"
-#include "conf/checkout.h"
 #include "conf/source.h"
 #include "json/json.h"
-
-#define INDEX_MAX ((size_t)256 << 20)
-#define INDEX_HEAD 12
-#define INDEX_ENTRY 62 /* up to the name, with hashes of 20 bytes */
-#define INDEX_EXTENDED 0x4000
 
 /* ---- Which ---- */
 
@@ -66,123 +60,6 @@ bool credential_is_variable(struct str name)
     return false;
 }
 
-/* ---- Whose ---- */
-
-static uint32_t big32(const unsigned char *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-/* The number of bytes to drop from the name before (version 4); false: it does not end. */
-static bool read_strip(const unsigned char **at, const unsigned char *end, size_t *ret)
-{
-    size_t n = 0;
-
-    while (*at < end) {
-        unsigned char c = *(*at)++;
-
-        n = n << 7 | (c & 127);
-        if (!(c & 128)) {
-            *ret = n;
-            return true;
-        }
-        n++;
-        if (n > INDEX_MAX)
-            break;
-    }
-    return false;
-}
-
-/* 1: the index has the name, 0: it has not, -1: it cannot be read. */
-static int index_has(struct str index, struct str want)
-{
-    const unsigned char *at = (const unsigned char *)index.ptr;
-    const unsigned char *end = at + index.len;
-    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
-    uint32_t version, count;
-
-    if (index.len < INDEX_HEAD || memcmp(at, "DIRC", 4) != 0)
-        return -1;
-    version = big32(at + 4);
-    count = big32(at + 8);
-    if (version < 2 || version > 4)
-        return -1;
-    at += INDEX_HEAD;
-    for (uint32_t i = 0; i < count; i++) {
-        const unsigned char *entry = at;
-        const unsigned char *nul;
-        size_t strip = name.len;
-
-        if (end - at < INDEX_ENTRY + 3)
-            return -1;
-        at += INDEX_ENTRY;
-        if ((entry[INDEX_ENTRY - 2] << 8 | entry[INDEX_ENTRY - 1]) & INDEX_EXTENDED)
-            at += 2;
-        if (version == 4 && (!read_strip(&at, end, &strip) || strip > name.len))
-            return -1;
-        nul = memchr(at, 0, (size_t)(end - at));
-        if (!nul)
-            return -1;
-        buf_cut(&name, name.len - strip, strip);
-        buf_add(&name, str_make((const char *)at, (size_t)(nul - at)));
-        if (str_eq(buf_str(&name), want))
-            return 1;
-        at = version == 4 ? nul + 1 : entry + ((size_t)(nul - entry) / 8 + 1) * 8;
-        if (at > end)
-            return -1;
-    }
-    /* A split index has its entries elsewhere. */
-    return str_find(str_make((const char *)at, (size_t)(end - at)), STR("link")) <
-                   (size_t)(end - at)
-               ? -1
-               : 0;
-}
-
-/* Where the index of this checkout is: .git may be a file that names the place. */
-static char *index_path(const char *root)
-{
-    CLEANUP(mem_freep) char *git = path_join(root, ".git");
-    CLEANUP(buf_release) struct buf text = BUF_INIT(8192);
-    CLEANUP(mem_freep) char *named = NULL;
-    CLEANUP(mem_freep) char *folder = NULL;
-    struct str line;
-
-    if (file_is_dir(git) || file_slurp(git, 8192, &text, /*err=*/NULL) < 0)
-        return path_join(git, "index");
-    line = str_trim(buf_str(&text));
-    if (!str_starts(line, STR("gitdir:")))
-        return path_join(git, "index");
-    line = str_trim(str_from(line, strlen("gitdir:")));
-    named = mem_dup(line.ptr, line.len);
-    folder = path_join(root, named);
-    return path_join(folder, "index");
-}
-
-bool credential_is_tracked(const char *path)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(mem_freep) char *dir = path_dirname(path);
-    CLEANUP(buf_release) struct buf index = BUF_INIT(INDEX_MAX);
-    CLEANUP(mem_freep) char *at = NULL;
-    const char *root = checkout_root(&arena, dir);
-    size_t len = root ? strlen(root) : 0;
-
-    if (!root || strncmp(path, root, len) != 0 || path[len] != '/')
-        return false;
-    at = index_path(root);
-    if (!file_exists(at))
-        return false; /* nothing was ever added */
-    if (file_slurp(at, INDEX_MAX, &index, /*err=*/NULL) < 0)
-        return true;
-    return index_has(buf_str(&index), str_of(path + len + 1)) != 0;
-}
-
-static bool is_repositorys(const struct source *s)
-{
-    return s->level == LEVEL_PROJECT ||
-           (s->level == LEVEL_LOCAL && s->path && credential_is_tracked(s->path));
-}
-
 /* ---- All of them ---- */
 
 struct walk {
@@ -191,7 +68,6 @@ struct walk {
     const char *dir;
     const struct strv *approved;
     struct strv *unapproved;
-    int is_repositorys; /* -1: not looked yet */
 };
 
 static void digest_of(const struct walk *w, struct str key, const struct json *v,
@@ -209,9 +85,7 @@ static void look_at(struct walk *w, struct str key, const struct json *v)
     CLEANUP(buf_release) struct buf where = BUF_INIT(BUF_NO_LIMIT);
     char digest[SHA256_HEX + 1];
 
-    if (w->is_repositorys < 0)
-        w->is_repositorys = is_repositorys(w->s);
-    if (!w->is_repositorys)
+    if (w->s->level != LEVEL_PROJECT)
         return;
     digest_of(w, key, v, digest);
     if (w->approved && strv_has(w->approved, str_of(digest)))
@@ -238,7 +112,7 @@ static void look_at_member(struct walk *w, const char *table, const struct json 
 void credential_check(struct check *c, const struct source *s, const char *dir,
                       const struct strv *approved, struct strv *ret_unapproved)
 {
-    struct walk w = {c, s, dir, approved, ret_unapproved, /*is_repositorys=*/-1};
+    struct walk w = {c, s, dir, approved, ret_unapproved};
 
     if (!s->root || (s->level != LEVEL_PROJECT && s->level != LEVEL_LOCAL))
         return;

@@ -23,7 +23,3 @@ void credential_check(struct check *c, const struct source *s, const char *dir,
 
 /* Whether a variable of this name does. */
 bool credential_is_variable(struct str name);
-
-/* Whether git has this file under version control: then it is the repository's, whatever its name.
- * An index that cannot be read counts as a yes; no repository as a no. */
-bool credential_is_tracked(const char *path);

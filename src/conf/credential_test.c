@@ -1,6 +1,7 @@
 /*
  * Which variables say where a key goes, and which files git tracks.
  */
+#include "conf/checkout.h"
 #include "conf/credential.h"
 
 #include <setjmp.h>
@@ -68,7 +69,10 @@ static void make_index(uint32_t version, const char *const *names, size_t count,
         size_t start = ret->len;
         size_t same = 0;
 
-        for (int j = 0; j < 60; j++)
+        for (int j = 0; j < 24; j++)
+            buf_addc(ret, '\1');
+        add32(ret, 0100644);
+        for (int j = 0; j < 32; j++)
             buf_addc(ret, '\1');
         buf_addc(ret, version > 2 ? '\x40' : '\0'); /* extended */
         buf_addc(ret, (char)strlen(names[i]));
@@ -91,26 +95,28 @@ static void make_index(uint32_t version, const char *const *names, size_t count,
 
 static void test_tracked(void **state)
 {
+    /* "linked" is a link, a submodule or a folder of a sparse index. */
     static const char *const names[] = {".claude/settings.json", ".claude/settings.local.json",
-                                        ".tenax/settings.json", "README"};
+                                        ".tenax/settings.json", "README", "linked"};
     static const struct {
         const char *name;
         bool is;
-    } rows[] = {{".claude/settings.json", true},        {".claude/settings.local.json", true},
-                {".tenax/settings.json", true},         {"README", true},
-                {".tenax/settings.local.json", false},  {".claude/settings.loca", false},
-                {".claude/settings.local.json2", false}};
+    } rows[] = {{".claude/settings.json", true},         {".claude/settings.local.json", true},
+                {".tenax/settings.json", true},          {"README", true},
+                {".tenax/settings.local.json", false},   {".claude/settings.loca", false},
+                {".claude/settings.local.json2", false}, {"linked/settings.local.json", true},
+                {"linked2/settings.local.json", false}};
     CLEANUP(buf_release) struct buf index = BUF_INIT(1 << 16);
     struct err err = {0};
 
     (void)state;
-    assert_false(credential_is_tracked(scratch("r/.claude/settings.local.json")));
+    assert_false(checkout_tracks(scratch("r/.claude/settings.local.json")));
     assert_int_equal(file_mkdirs(scratch("r/.git"), 0700, &err), 0);
     assert_int_equal(file_replace(scratch("r/.git/HEAD"), STR("ref: refs/heads/a\n"), 0600, &err),
                      0);
     assert_int_equal(file_mkdirs(scratch("r/.claude"), 0700, &err), 0);
     assert_int_equal(file_mkdirs(scratch("r/.tenax"), 0700, &err), 0);
-    assert_false(credential_is_tracked(scratch("r/.claude/settings.json"))); /* no index */
+    assert_false(checkout_tracks(scratch("r/.claude/settings.json"))); /* no index */
     for (uint32_t version = 2; version <= 4; version++) {
         make_index(version, names, ARRAY_LEN(names), &index);
         assert_int_equal(file_replace(scratch("r/.git/index"), buf_str(&index), 0600, &err), 0);
@@ -118,13 +124,13 @@ static void test_tracked(void **state)
             char path[300];
 
             snprintf(path, sizeof(path), "%s/%s", scratch("r"), rows[i].name);
-            if (credential_is_tracked(path) != rows[i].is)
+            if (checkout_tracks(path) != rows[i].is)
                 fail_msg("version %u: %s", version, rows[i].name);
         }
         /* One that is cut off says nothing, so everything may be in it. */
         index.len -= 40;
         assert_int_equal(file_replace(scratch("r/.git/index"), buf_str(&index), 0600, &err), 0);
-        assert_true(credential_is_tracked(scratch("r/.tenax/settings.local.json")));
+        assert_true(checkout_tracks(scratch("r/.tenax/settings.local.json")));
     }
 }
 

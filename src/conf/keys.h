@@ -36,8 +36,6 @@ enum key_flags {
     KEY_TRUST = 4,   /* from project files only when the folder is trusted */
     KEY_MANAGED = 8, /* only the managed level may set it */
     KEY_OURS = 16,   /* only our own files may set it */
-    KEY_GRANT = 32,  /* grants permissions: from the project's settings only when a person has
-                        trusted  the folder; a headless run does not count as that */
     KEY_OWN = 128,   /* not from the project's settings, which others write, trusted or not */
     KEY_MOOT = 64,   /* Claude's, and nothing can come of it here: the help says why, to our files,
                         too */

@@ -81,10 +81,8 @@ void keys_write_docs(struct buf *out)
             buf_adds(out, "; tenax's own files only");
         if (k->flags & KEY_OWN)
             buf_adds(out, "; not from a project's settings");
-        if (k->flags & KEY_GRANT)
-            buf_adds(out, "; from a project's settings only when a person trusts the folder");
-        else if (k->flags & KEY_TRUST)
-            buf_adds(out, "; not from a folder that is not trusted");
+        if (k->flags & KEY_TRUST)
+            buf_adds(out, "; from a project only when its folder is trusted");
         if (is_later(keys, k))
             buf_adds(out, "; *not used by this version yet*");
         if (k->flags & KEY_MOOT)

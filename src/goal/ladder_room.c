@@ -394,7 +394,9 @@ int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands
     origin_protected(o, &l->now, &l->objections);
     if (o->git.has_git && !file_exists(o->git.git_dir.ptr))
         objection_add(&l->objections, OBJECTION_GONE, o->git.git_dir, "the repository");
-    if (origin_programs(o, cancel, &l->objections, err) < 0)
+    if (origin_programs(o, cancel, &l->objections, err) < 0 ||
+        (commands->len && !o->protects_nothing &&
+         origin_inline_tests(o, &l->now, cancel, &l->objections, err) < 0))
         return -1;
     r = object(g, l);
     if (r <= 0 || l->is_confirmed || !commands->len || g->options.in_workspace)

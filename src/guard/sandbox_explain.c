@@ -4,7 +4,6 @@
  * and that we, outside, could have had; a host one that the proxy has refused. Any thread.
  */
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +21,8 @@
 struct explain {
     struct sandbox_job *job;
     const char *dir;
-    struct strv seen;                 /* "write to /etc/x" */
-    bool network, listening, tracing; /* was wanted, by what was said */
+    struct strv seen;        /* "write to /etc/x" */
+    bool network, listening; /* was wanted, by what was said */
 };
 
 static void explain_add(struct explain *e, const char *what, const char *path)
@@ -161,32 +160,6 @@ static const char *const no_listening[] = {
     "could not create server", "socketserver.py",
 };
 
-/* What programs say that trace others. */
-static const char *const no_tracing[] = {
-    "ptrace: operation not permitted",
-    "ptrace(ptrace_traceme",
-    "could not trace the inferior process",
-    "leaksanitizer does not work under ptrace",
-};
-
-/* "kill: (123) - Operation not permitted", of bash, kill and pkill: of a process that we, outside,
- * could have signalled. */
-static void explain_signal(struct explain *e, struct str line)
-{
-    size_t at = str_find(line, STR("kill:"));
-    char who[80];
-    long pid = 0;
-
-    for (; at < line.len && (line.ptr[at] < '0' || line.ptr[at] > '9'); at++)
-        continue;
-    for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9' && pid < INT_MAX / 10; at++)
-        pid = pid * 10 + line.ptr[at] - '0';
-    if (pid <= 0 || kill((pid_t)pid, 0) < 0)
-        return;
-    snprintf(who, sizeof(who), "%ld, which this command has not started", pid);
-    explain_add(e, "signal to process", who);
-}
-
 /* What takes no path. */
 static void explain_words(struct explain *e, struct str line)
 {
@@ -194,7 +167,6 @@ static void explain_words(struct explain *e, struct str line)
 
     e->listening = e->listening || listens;
     e->network = e->network || (!listens && has_any(line, no_network, ARRAY_LEN(no_network)));
-    e->tracing = e->tracing || has_any(line, no_tracing, ARRAY_LEN(no_tracing));
 }
 
 static void explain_output(struct explain *e, struct str output)
@@ -210,18 +182,15 @@ static void explain_output(struct explain *e, struct str output)
     if (output.len > EXPLAIN_BYTES)
         output = str_from(output, output.len - EXPLAIN_BYTES);
     while (str_cut(&output, '\n', &line)) {
-        bool is_denied = has_any(line, denied, ARRAY_LEN(denied));
         bool is_told = false;
 
-        if (is_denied || has_any(line, read_only, ARRAY_LEN(read_only)))
+        if (has_any(line, denied, ARRAY_LEN(denied)) ||
+            has_any(line, read_only, ARRAY_LEN(read_only)))
             is_told = explain_line(e, line, /*is_write=*/true);
         else if (has_any(line, missing, ARRAY_LEN(missing))) /* so it looks to root */
             is_told = explain_line(e, line, /*is_write=*/false);
-        if (is_told)
-            continue;
-        if (is_denied)
-            explain_signal(e, line);
-        explain_words(e, line);
+        if (!is_told)
+            explain_words(e, line);
     }
 }
 
@@ -229,9 +198,6 @@ static void explain_calls(struct explain *e)
 {
     bool has_none = e->job->sandbox->net == CONFINE_NET_NONE;
 
-    if (e->tracing)
-        strv_adds(&e->seen, "ptrace, so debuggers and strace do not work, nor LeakSanitizer "
-                            "(ASAN_OPTIONS=detect_leaks=0 does without it)");
     if (e->listening && has_none)
         strv_adds(&e->seen, "the network: nothing listens, on localhost neither, unless the user "
                             "sets sandbox.network.allowLocalBinding");

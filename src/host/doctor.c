@@ -63,14 +63,16 @@ static void doctor_kernel(struct doctor *d)
     if (k.landlock_abi)
         doctor_add(d, HEALTH_OK, "kernel", "Landlock, version %d", k.landlock_abi);
     else
-        doctor_add(d, HEALTH_WARN, "kernel", "no Landlock: commands cannot be confined to folders");
+        doctor_add(d, HEALTH_WARN, "kernel",
+                   "no Landlock: commands can write to named pipes outside of their folders");
     if (!k.seccomp)
         doctor_add(d, HEALTH_WARN, "kernel", "no seccomp: commands cannot be kept off the network");
     if (!k.pidfd || !k.close_range)
         doctor_add(d, HEALTH_BAD, "kernel", "%s is missing: Linux 5.9 or newer is needed",
                    k.pidfd ? "close_range" : "pidfd_open");
     doctor_add(d, k.user_namespaces ? HEALTH_OK : HEALTH_WARN, "kernel",
-               k.user_namespaces ? "user namespaces" : "no user namespaces for bubblewrap");
+               k.user_namespaces ? "user namespaces"
+                                 : "no user namespaces: only root can have a sandbox");
 }
 
 static void doctor_confinement(struct doctor *d)
@@ -89,8 +91,8 @@ static void doctor_confinement(struct doctor *d)
     }
     if (is_none)
         doctor_add(d, HEALTH_WARN, "sandbox",
-                   "to have one: Linux 6.12 or newer with Landlock, or bubblewrap installed, and "
-                   "user namespaces (in a container, let it make them); until then commands ask");
+                   "to have one: Linux 5.12 or newer and user namespaces (in a container, let it "
+                   "make them); until then commands ask");
 }
 
 /* Where the checks of a goal are confirmed. */

@@ -371,6 +371,15 @@ static void host_note_past(struct host *h)
 
 /* ---- life ---- */
 
+/* A title that cannot be had is no reason to have no session. */
+static void host_take_name(struct host *h, const char *title, struct strv *ret_notes)
+{
+    struct err err = {0};
+
+    if (title && *title && host_rename(h, str_of(title), &err) < 0)
+        strv_addf(ret_notes, "title: %s", err.text);
+}
+
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err)
 {
@@ -422,6 +431,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         host_free(h);
         return -1;
     }
+    host_take_name(h, spec->session.title, ret_notes);
     *ret = h;
     return 0;
 }

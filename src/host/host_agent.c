@@ -92,12 +92,14 @@ static void host_record_mode(struct host *h)
 /* Its failure is no reason not to work. */
 static void host_start_log(struct host *h)
 {
+    CLEANUP(buf_release) struct buf folder = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
 
     if (h->log || !session_is_kept(h->session) || !conf_get_bool(h->conf, "eventLog", true))
         return;
-    h->log = event_log_start(h->feed, session_id(h->session), session_folder(h->session),
-                             EVENT_LOG_MAX, &err);
+    session_log_folder(h->session, &folder);
+    h->log =
+        event_log_start(h->feed, session_id(h->session), buf_cstr(&folder), EVENT_LOG_MAX, &err);
     if (!h->log)
         log_debug("host", "no event log: %s", err.text);
 }

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "proc/confine_probe.h"
+#include "proc/landlock.h"
 #include "sync/thread.h"
 
 #define CONFINE_WHY_BYTES 256
@@ -24,16 +25,16 @@ static bool confine_probe_none(char *ret_why, size_t size, pid_t *ret_leaving)
 }
 
 const struct confine_backend confine_backends[] = {
-    {"landlock", "Landlock, seccomp and namespaces", confine_probe_landlock},
-    {"bubblewrap", "bwrap and seccomp", confine_probe_bubblewrap},
-    {"none", "commands may do all that you may", confine_probe_none},
+    {"landlock", "Landlock, seccomp and namespaces", confine_probe_landlock, true},
+    {"namespaces", "seccomp and namespaces", confine_probe_namespaces, false},
+    {"none", "commands may do all that you may", confine_probe_none, false},
 };
 const size_t confine_backend_count = ARRAY_LEN(confine_backends);
 
 /* What a view needs, found out in the same way. */
 static const struct confine_backend confine_views[] = {
-    {"overlay", "folders seen through an overlay", confine_probe_overlay},
-    {"observe", "programs and files recorded", confine_probe_observe},
+    {"overlay", "folders seen through an overlay", confine_probe_overlay, false},
+    {"observe", "programs and files recorded", confine_probe_observe, false},
 };
 
 static struct confine_state {
@@ -210,17 +211,6 @@ static int confine_check_overlays(const struct confinement *c, struct err *err)
     return 0;
 }
 
-static int confine_check_view(const struct confinement *c, const struct confine_backend *by,
-                              struct err *err)
-{
-    bool wants_more = c->overlay_count || c->own_processes || c->observe;
-
-    if (wants_more && strcmp(by->name, "bubblewrap") == 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "overlays, own processes and observing do not work with bubblewrap");
-    return 0;
-}
-
 int confine_check(const struct confinement *c, struct err *err)
 {
     const struct confine_backend *by;
@@ -252,5 +242,10 @@ int confine_check(const struct confinement *c, struct err *err)
     if (!confine_works(by, &why))
         return err_set(err, ERR_UNSUPPORTED, "commands cannot be confined by %s: %s", by->name,
                        why);
-    return confine_check_view(c, by, err);
+    if (c->net == CONFINE_NET_OPEN && c->unix_sockets &&
+        (!by->uses_landlock || landlock_abi() < LANDLOCK_ABI_SCOPES))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "unix sockets cannot be open together with the network: abstract ones would "
+                       "reach out of the sandbox");
+    return 0;
 }

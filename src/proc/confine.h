@@ -24,24 +24,24 @@
  *   - has the sockets that net, unix_sockets and sockets allow; others: EACCES. socketpair(AF_UNIX)
  *     is always there, for streams and packets; for datagrams, which could be sent to anybody, only
  *     with unix_sockets. No abstract name of a socket reaches out of the job;
- *   - signals nobody but itself, and traces or looks into nobody's memory: EPERM. Within the job
- *     there is no ptrace either, so that debuggers and strace do not work, unless it has
- *     own_processes;
+ *   - signals nobody but itself, and traces or looks into nobody's memory: it has a PID
+ *     namespace and a /proc of its own, in which it sees no other process. Where a part of /proc is
+ *     covered, as in most containers, "landlock" keeps the old /proc. Within the job debuggers
+ * work;
  *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
  *     setuid bits and file capabilities, types nothing into terminals: EPERM, or ENOSYS where
  *     programs then go on without;
  *   - gains nothing by setuid programs (sudo does not work); as root it keeps what is needed to
  *     handle files of all owners, and nothing else.
  *
- * Everything else is as without: process tree, /proc, environment, terminal, working folder,
+ * Everything else is as without: background processes, environment, terminal, working folder,
  * time, signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to nobody,
  * because the job lives in a user namespace. The name of its terminal is not to be had ("tty" says
  * "not a tty"; /dev/tty works).
  *
- * What "bubblewrap" does not have: tell_dir gives the folder that the job started in; a leader that
- * a signal ended shows as PROC_EXITED with 128 + signal. Before Linux 6.12, where only it works,
- * what a job leaves in the background ends with its leader, and abstract sockets reach out if both
- * net and unix_sockets are open.
+ * Both backends are the same but for Landlock. Without it named pipes outside that the user may
+ * write can be written. Without Landlock, and before Linux 6.12, net and unix_sockets cannot both
+ * be open: abstract sockets would reach out.
  */
 #pragma once
 
@@ -137,11 +137,10 @@ struct confinement {
 
     /* Mounted before any other rule is applied, so that the rules above are about what is seen
      * through them; the one at the deepest path wins. Below an overlay a missing path of read_only
-     * is skipped. Not with "bubblewrap", nor are the next ones: ERR_UNSUPPORTED. */
+     * is skipped. */
     const struct confine_overlay *overlays;
     size_t overlay_count;
-    /* A PID namespace and a /proc of its own: the job sees no other process, and none of its
-     * processes outlives its leader, whatever linger_ms says. ptrace works within the job. */
+    /* A view has a PID namespace and a /proc of its own, too. */
     bool own_processes;
     /* Nothing but the view is wanted: overlays, own_processes, observe, and mounts for write,
      * read_only and hidden. No Landlock, no system call is refused, no capability is dropped,
@@ -154,12 +153,13 @@ struct confinement {
 };
 
 struct confine_backend {
-    const char *name; /* "landlock", "bubblewrap", "none" */
+    const char *name; /* "landlock", "namespaces", "none" */
     const char *what; /* in a few words, for people */
     /* Whether it works here. Where not, why has the words ("no user namespaces: ..."). A process
      * that was tried on may still be on its way out (its namespaces go first, which takes longer
      * than all else): the caller reaps it in the end. 0: there is none. */
     bool (*probe)(char *ret_why, size_t size, pid_t *ret_leaving);
+    bool uses_landlock;
 };
 
 /* In the order in which they are preferred; the last is "none", which confines nothing. */

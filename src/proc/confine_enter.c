@@ -173,7 +173,7 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
         return false;
     if (image->is_view) /* no Landlock keeps other jobs from looking into us */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (!image->keeps_rights && !image->is_view && !ahead->is_bound)
+    if (!image->is_view && !ahead->is_bound)
         enter_bound_capabilities(image->capabilities);
     *ret_stage = CHILD_NETWORK;
     if (image->loopback && !enter_raise_loopback())
@@ -190,8 +190,6 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     if (!confine_mounts_overlay(image, &ahead->rules))
         return false;
     *ret_stage = CHILD_MOUNTS;
-    if (image->pins)
-        return confine_mounts_pin(image);
     return !image->mounts || confine_mounts_take(image, &ahead->rules);
 }
 
@@ -233,7 +231,7 @@ CHILD_FN bool confine_drop_rights(const struct confine_image *image)
         return true;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return false;
-    if (!image->keeps_rights && !enter_drop_capabilities(image->capabilities))
+    if (!enter_drop_capabilities(image->capabilities))
         return false;
     return image->rules == CONFINE_RULES_NONE || landlock_enter(image->ruleset) == 0;
 }
@@ -249,7 +247,5 @@ CHILD_FN bool confine_drop_calls(const struct confine_image *image)
         return false;
     if (image->is_view)
         return true;
-    if (image->has_fd[CONFINE_FILTER])
-        return dup2(image->fds[CONFINE_FILTER], CONFINE_FILTER_FD) >= 0;
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }

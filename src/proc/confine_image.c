@@ -18,7 +18,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "proc/bubblewrap.h"
 #include "proc/confine.h"
 #include "proc/landlock.h"
 #include "proc/proc.h"
@@ -42,22 +41,13 @@ bool confine_is_privileged(void)
     return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1U << CAP_SYS_ADMIN);
 }
 
-static bool image_has_links(const struct confine_map *m)
-{
-    VEC_EACH(&m->steps, step) {
-        if (step->is_link)
-            return true;
-    }
-    return false;
-}
-
-static void image_add_steps(struct buf *image, const struct confine_map *m, bool only_links)
+static void image_add_steps(struct buf *image, const struct confine_map *m)
 {
     struct confine_image *head = (struct confine_image *)image->ptr;
     size_t at = image->len;
-    size_t count = 0;
 
     head->steps = at;
+    head->step_count = m->steps.len;
     VEC_EACH(&m->steps, step) {
         const struct confine_image_step packed = {
             .what = step->what,
@@ -66,21 +56,15 @@ static void image_add_steps(struct buf *image, const struct confine_map *m, bool
             .tree = -1,
         };
 
-        if (only_links && !step->is_link)
-            continue;
         buf_add(image, str_make((const char *)&packed, sizeof(packed)));
-        count++;
     }
     VEC_EACH(&m->steps, named) {
         struct confine_image_step *packed = (struct confine_image_step *)(image->ptr + at);
 
-        if (only_links && !named->is_link)
-            continue;
         packed->path = image->len;
         buf_add(image, str_make(named->path, strlen(named->path) + 1));
         at += sizeof(*packed);
     }
-    ((struct confine_image *)image->ptr)->step_count = count;
 }
 
 static void image_add_sockets(struct buf *image, const struct strv *list)
@@ -154,10 +138,8 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
 
     if (head->mounts)
         head->namespaces |= CLONE_NEWNS | (head->is_view ? 0 : CLONE_NEWIPC);
-    if (c->own_processes) /* and the mounts of its /proc, which the warden does without */
+    if (!head->is_view || c->own_processes) /* and mounts for its /proc */
         head->namespaces |= CLONE_NEWPID | CLONE_NEWNS;
-    if (head->pins)
-        head->namespaces |= CLONE_NEWNS;
     if (c->net != CONFINE_NET_OPEN)
         head->namespaces |= CLONE_NEWNET;
     head->loopback = c->net == CONFINE_NET_PROXY;
@@ -196,44 +178,22 @@ static void kit_by_view(struct confine_kit *kit, const struct confinement *c,
     head->all_writable = m->all_writable;
 }
 
-/* All by ourselves. */
-static void kit_by_landlock(struct confine_kit *kit, const struct confine_map *m, struct str filter)
+static void kit_by_backend(struct confine_kit *kit, const struct confinement *c,
+                           const struct confine_map *m, struct str filter)
 {
     struct confine_image *head = (struct confine_image *)kit->image.ptr;
+    const struct confine_backend *by = c->by ? c->by : confine_backend();
 
     head->mounts = true;
     head->all_writable = m->all_writable;
-    head->rules = m->all_writable ? CONFINE_RULES_SCOPES : CONFINE_RULES_FILES;
     head->capabilities = confine_capabilities();
     head->filter_len = (unsigned short)(filter.len / sizeof(struct sock_filter));
-}
-
-/* Files, capabilities and the filter are its business; network and signals stay ours, and so do
- * links that must not be replaced, which it would follow. */
-static int kit_by_bubblewrap(struct confine_kit *kit, const struct confine_map *m,
-                             struct str filter, const struct proc_spec *spec, struct err *err)
-{
-    struct confine_image *head = (struct confine_image *)kit->image.ptr;
-    bool has_scopes = landlock_abi() >= LANDLOCK_ABI_SCOPES;
-
-    head->keeps_rights = true;
-    head->pins = image_has_links(m);
-    head->rules = has_scopes ? CONFINE_RULES_SCOPES : CONFINE_RULES_NONE;
-    kit->fds[CONFINE_FILTER] = memfd_create("tenax-filter", MFD_CLOEXEC);
-    if (kit->fds[CONFINE_FILTER] < 0)
-        return err_sys(err, ERR_IO, "cannot make a file in memory");
-    if (fd_write_all(kit->fds[CONFINE_FILTER], filter, err) < 0)
-        return -1;
-    if (lseek(kit->fds[CONFINE_FILTER], 0, SEEK_SET) < 0)
-        return err_sys(err, ERR_IO, "cannot rewind a file in memory");
-    return bubblewrap_argv(m, spec, /*own_pids=*/!has_scopes, &kit->argv, err);
-}
-
-static bool kit_is_by_bubblewrap(const struct confinement *c)
-{
-    const struct confine_backend *by = c->by ? c->by : confine_backend();
-
-    return strcmp(by->name, "bubblewrap") == 0;
+    if (!by->uses_landlock)
+        return;
+    if (!m->all_writable)
+        head->rules = CONFINE_RULES_FILES;
+    else if (landlock_abi() >= LANDLOCK_ABI_SCOPES)
+        head->rules = CONFINE_RULES_SCOPES;
 }
 
 static int kit_fill(struct confine_kit *kit, const struct confinement *c,
@@ -241,7 +201,7 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     struct err *err)
 {
     const struct confine_image empty = {
-        .fds = {-1, -1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1};
+        .fds = {-1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1};
     struct confine_image *head;
 
     if (kit_add_proxy(kit, c, err) < 0 || kit_add_records(kit, c, err) < 0)
@@ -249,10 +209,8 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
     buf_add(&kit->image, str_make((const char *)&empty, sizeof(empty)));
     if (c->is_view)
         kit_by_view(kit, c, m);
-    else if (!kit_is_by_bubblewrap(c))
-        kit_by_landlock(kit, m, filter);
-    else if (kit_by_bubblewrap(kit, m, filter, spec, err) < 0)
-        return -1;
+    else
+        kit_by_backend(kit, c, m, filter);
 
     head = (struct confine_image *)kit->image.ptr;
     image_set_namespaces(head, c);
@@ -267,8 +225,8 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
     }
     image_align(&kit->image);
     head = (struct confine_image *)kit->image.ptr;
-    if (head->mounts || head->pins)
-        image_add_steps(&kit->image, m, /*only_links=*/head->pins);
+    if (head->mounts)
+        image_add_steps(&kit->image, m);
     image_add_sockets(&kit->image, &kit->sockets);
     if (c->observe)
         image_add_observed(&kit->image, c->observed);
@@ -309,7 +267,7 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
     confine_map_init(&map, c);
     if (!c->is_view) {
         kit_take_sockets(kit, c, &map);
-        rc = syscall_filter_get(c->net, kit_unix(kit, c), c->own_processes, &filter, err);
+        rc = syscall_filter_get(c->net, kit_unix(kit, c), &filter, err);
     }
     if (rc == 0)
         rc = kit_fill(kit, c, spec, &map, filter, err);
@@ -317,10 +275,10 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
     return rc;
 }
 
-int confine_kit_init_try(struct confine_kit *kit, struct err *err)
+int confine_kit_init_try(struct confine_kit *kit, const char *backend, struct err *err)
 {
     const struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    const struct confinement c = {.net = CONFINE_NET_NONE, .by = confine_backend_named("landlock")};
+    const struct confinement c = {.net = CONFINE_NET_NONE, .by = confine_backend_named(backend)};
     const struct proc_spec spec = {0};
     const struct confine_map map = {0};
 
@@ -353,6 +311,5 @@ void confine_kit_release(struct confine_kit *kit)
 {
     confine_kit_close(kit);
     buf_release(&kit->image);
-    strv_release(&kit->argv);
     strv_release(&kit->sockets);
 }

@@ -21,7 +21,6 @@ struct proc_spec;
 /* As they are sent; what is not needed is left out. */
 enum confine_fd {
     CONFINE_PROXY,   /* where connections are passed on */
-    CONFINE_FILTER,  /* the seccomp program, for somebody else to install */
     CONFINE_RECORDS, /* where is written what the job does */
     CONFINE_FDS,
 };
@@ -54,13 +53,11 @@ struct confine_image {
     int namespaces; /* flags of unshare(2) */
     bool is_view;   /* nothing is refused and no right is dropped */
     bool mounts;    /* the steps are taken */
-    bool pins;      /* they are links, kept as they are for a program that does the rest */
     bool all_writable;
     bool loopback; /* of the network namespace is up */
     bool terminal; /* standard input is the job's own */
     enum confine_image_rules rules;
     uint64_t capabilities; /* kept, as bits */
-    bool keeps_rights;     /* the program itself gives up capabilities and installs the filter */
     size_t steps;          /* from the image's start */
     size_t step_count;
     size_t filter; /* the same: of struct sock_filter */
@@ -80,19 +77,16 @@ struct confine_image {
     struct observer *observer; /* the warden's; NULL: nothing is recorded */
 };
 
-#define CONFINE_FILTER_FD 10 /* where a leader that installs the filter itself finds it */
-
 /* In tenax. */
 struct confine_kit {
     struct buf image;
     int fds[CONFINE_FDS]; /* -1: not needed */
-    struct strv argv;     /* empty, or what is to be run instead: a program that confines */
     struct strv sockets;  /* that can be reached by their paths; empty: none is */
 };
 
 #define CONFINE_KIT_INIT                                                                           \
     {                                                                                              \
-        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1, -1 }                                     \
+        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1 }                                         \
     }
 
 /* confine_check() has let it pass. */
@@ -100,7 +94,7 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
                      const struct proc_spec *spec, struct err *err);
 /* For a try by ourselves, to be had fast: one of each kind of limit that a job may get, but no rule
  * for any file, and a filter of one instruction. */
-int confine_kit_init_try(struct confine_kit *kit, struct err *err);
+int confine_kit_init_try(struct confine_kit *kit, const char *backend, struct err *err);
 /* The same for a view: mounts of its own, and none of them made. */
 int confine_kit_init_try_view(struct confine_kit *kit, struct err *err);
 void confine_kit_close(struct confine_kit *kit); /* the descriptors, once they are sent */

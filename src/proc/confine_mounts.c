@@ -1,9 +1,9 @@
 /*
  * confine_mounts: overlays come first. Then what is to stay writable is copied, all of the rest is
- * made read-only in one call, what is to be read-only or shown is copied then; after that the
- * copies are mounted over where they came from, folders before what is in them, and hidden places
- * get something empty over them. Paths have no symbolic links any more, and none is followed: a job
- * that runs beside this one could have put one there.
+ * made read-only and free of devices in one call, what is to be read-only or shown is copied then;
+ * after that the copies are mounted over where they came from, folders before what is in them, and
+ * hidden places get something empty over them. Paths have no symbolic links any more, and none is
+ * followed: a job that runs beside this one could have put one there.
  *
  * Runs in the warden; plain system calls only.
  */
@@ -29,8 +29,15 @@
 
 #define MOUNTS_SHM "/dev/shm"
 #define MOUNTS_TERMINALS "/dev/pts"
+#define MOUNTS_MAKER "/dev/ptmx"
 #define MOUNTS_EMPTY_DIR MOUNTS_SHM "/.d"
 #define MOUNTS_EMPTY_FILE MOUNTS_SHM "/.f"
+
+/* The harmless ones, which stay devices where all others no longer are. */
+static const char *const mounts_devices[] = {
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+};
+#define MOUNTS_DEVICES (sizeof(mounts_devices) / sizeof(mounts_devices[0]))
 
 /* The first that was put over something hidden, of each kind; -1: none was. */
 struct mounts_empty {
@@ -80,9 +87,9 @@ static bool mounts_attach(int tree, const char *path)
     return mounted;
 }
 
-static bool mounts_make_read_only(int dir, const char *path, unsigned flags)
+static bool mounts_set(int dir, const char *path, unsigned flags, uint64_t set)
 {
-    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+    struct mount_attr attr = {.attr_set = set};
 
     return syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr)) == 0;
 }
@@ -269,6 +276,12 @@ static bool mounts_copy_step(const struct confine_image *image, const struct con
     return step->tree >= 0;
 }
 
+/* Devices can be written on read-only mounts, too. */
+static bool mounts_bars_devices(const struct confine_image *image)
+{
+    return !image->is_view && !image->all_writable;
+}
+
 static bool mounts_copy_steps(struct confine_image *image, const struct confine_rules *rules,
                               bool writable)
 {
@@ -283,20 +296,62 @@ static bool mounts_copy_steps(struct confine_image *image, const struct confine_
         if (step->tree < 0)
             continue;
         if (!writable && image->all_writable &&
-            !mounts_make_read_only(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE))
+            !mounts_set(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, MOUNT_ATTR_RDONLY))
+            return false;
+        if (writable && step->is_dir && mounts_bars_devices(image) &&
+            !mounts_set(step->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, MOUNT_ATTR_NODEV))
             return false;
     }
     return true;
 }
 
+static void mounts_copy_devices(int ret[static MOUNTS_DEVICES])
+{
+    for (size_t i = 0; i < MOUNTS_DEVICES; i++) {
+        int at = mounts_open(mounts_devices[i]);
+
+        ret[i] = at >= 0 ? mounts_copy(at) : -1;
+        if (at >= 0)
+            close(at);
+    }
+}
+
+static bool mounts_attach_devices(const int trees[static MOUNTS_DEVICES])
+{
+    bool attached = true;
+
+    for (size_t i = 0; i < MOUNTS_DEVICES; i++) {
+        if (trees[i] < 0)
+            continue; /* there is no such device */
+        attached = attached && mounts_attach(trees[i], mounts_devices[i]);
+        close(trees[i]);
+    }
+    return attached;
+}
+
+/* Its terminals belong to the folder beside it, which is another now. */
+static bool mounts_add_terminal_maker(void)
+{
+    int at = mounts_open(MOUNTS_TERMINALS "/ptmx");
+    int tree = at >= 0 ? mounts_copy(at) : -1;
+    bool added = tree >= 0 && mounts_attach(tree, MOUNTS_MAKER);
+
+    if (at >= 0)
+        close(at);
+    if (tree >= 0)
+        close(tree);
+    return added || errno == ELOOP || errno == ENOENT; /* it is a link to it, or missing */
+}
+
 /* Shared memory and terminals that nobody else has. */
-static bool mounts_add_devices(void)
+static bool mounts_add_devices(const struct confine_image *image)
 {
     if (mount("tmpfs", MOUNTS_SHM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
         return false;
-    return mount("devpts", MOUNTS_TERMINALS, "devpts", MS_NOSUID | MS_NOEXEC,
-                 "newinstance,ptmxmode=0666,mode=0600") == 0 ||
-           errno == ENOENT;
+    if (mount("devpts", MOUNTS_TERMINALS, "devpts", MS_NOSUID | MS_NOEXEC,
+              "newinstance,ptmxmode=0666,mode=0600") < 0)
+        return errno == ENOENT;
+    return !mounts_bars_devices(image) || mounts_add_terminal_maker();
 }
 
 /* Something empty, which nobody who is stopped by modes can even list. It lies in the job's shared
@@ -344,7 +399,8 @@ static bool mounts_cover(struct mounts_empty *empty, const char *path, bool is_d
     int *first = is_dir ? &empty->dir : &empty->file;
     bool is_first = *first < 0;
     int tree = is_first ? mounts_make_empty(is_dir) : mounts_copy(*first);
-    bool covers = tree >= 0 && (!is_first || mounts_make_read_only(tree, "", AT_EMPTY_PATH)) &&
+    bool covers = tree >= 0 &&
+                  (!is_first || mounts_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY)) &&
                   mounts_attach(tree, path);
     int sys = errno;
 
@@ -444,7 +500,8 @@ static bool mounts_take_steps(struct confine_image *image, struct mounts_empty *
     for (size_t i = 0; has_opened && i < image->step_count; i++) {
         const struct confine_image_step *step = mounts_step(image, i);
 
-        if (step->has_inner && !mounts_make_read_only(AT_FDCWD, mounts_path(image, step), 0))
+        if (step->has_inner &&
+            !mounts_set(AT_FDCWD, mounts_path(image, step), 0, MOUNT_ATTR_RDONLY))
             return false;
     }
     return true;
@@ -469,7 +526,8 @@ static bool mounts_allow_devices(const struct confine_image *image,
     if (image->rules != CONFINE_RULES_FILES)
         return true;
     if (!mounts_allow(rules, MOUNTS_SHM, confine_rules_add_shm) ||
-        !mounts_allow(rules, MOUNTS_TERMINALS, confine_rules_add_terminal))
+        !mounts_allow(rules, MOUNTS_TERMINALS, confine_rules_add_terminal) ||
+        !mounts_allow(rules, MOUNTS_MAKER, confine_rules_add_terminal))
         return false;
     /* It lies below the terminals that are covered now, but is to be opened as /dev/stderr, too. */
     return !image->terminal || confine_rules_add_terminal(rules, STDIN_FILENO);
@@ -478,6 +536,8 @@ static bool mounts_allow_devices(const struct confine_image *image,
 bool confine_mounts_take(struct confine_image *image, const struct confine_rules *rules)
 {
     struct mounts_empty empty = {-1, -1};
+    uint64_t set = MOUNT_ATTR_RDONLY | (mounts_bars_devices(image) ? MOUNT_ATTR_NODEV : 0);
+    int devices[MOUNTS_DEVICES];
     bool taken;
     int sys;
 
@@ -485,45 +545,18 @@ bool confine_mounts_take(struct confine_image *image, const struct confine_rules
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         !mounts_copy_steps(image, rules, /*writable=*/true))
         return false;
-    if (!image->all_writable && !mounts_make_read_only(AT_FDCWD, "/", AT_RECURSIVE))
+    if (mounts_bars_devices(image))
+        mounts_copy_devices(devices);
+    if (!image->all_writable && !mounts_set(AT_FDCWD, "/", AT_RECURSIVE, set))
+        return false;
+    if (mounts_bars_devices(image) && !mounts_attach_devices(devices))
         return false;
     if (!mounts_copy_steps(image, rules, /*writable=*/false) ||
-        (!image->is_view && !mounts_add_devices()))
+        (!image->is_view && !mounts_add_devices(image)))
         return false;
     taken = mounts_take_steps(image, &empty);
     sys = errno;
     mounts_drop_empty(&empty);
     errno = sys;
     return taken && mounts_allow_devices(image, rules);
-}
-
-/* With all that bwrap would set: it goes by paths, and would set it on what the link leads to. */
-static bool mounts_pin(const char *path)
-{
-    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
-    int at = mounts_open(path);
-    int tree = at >= 0 ? mounts_copy(at) : -1;
-    bool pinned = tree >= 0 &&
-                  syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0 &&
-                  syscall(SYS_move_mount, tree, "", at, "",
-                          MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
-    int sys = errno;
-
-    if (at >= 0)
-        close(at);
-    if (tree >= 0)
-        close(tree);
-    errno = sys;
-    return pinned;
-}
-
-bool confine_mounts_pin(const struct confine_image *image)
-{
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < image->step_count; i++) {
-        if (!mounts_pin(mounts_path(image, mounts_step((struct confine_image *)image, i))))
-            return false;
-    }
-    return true;
 }

@@ -13,6 +13,3 @@ struct confine_rules;
 bool confine_mounts_overlay(const struct confine_image *image, const struct confine_rules *rules);
 /* False: errno says why; the warden is then good for nothing. */
 bool confine_mounts_take(struct confine_image *image, const struct confine_rules *rules);
-/* Steps that are links and nothing else: neither they can be replaced then, nor anything on the way
- * to them that bwrap mounts later. */
-bool confine_mounts_pin(const struct confine_image *image);

@@ -1,6 +1,6 @@
 /*
- * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a bwrap
- * that runs "true"; a job that is observed. Any thread.
+ * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a job
+ * that is observed, or has processes of its own. Any thread.
  */
 #include "proc/confine_probe.h"
 
@@ -16,7 +16,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "proc/bubblewrap.h"
 #include "proc/confine.h"
 #include "proc/confine_enter.h"
 #include "proc/confine_image.h"
@@ -110,13 +109,12 @@ bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving)
     bool works = false;
 
     *ret_leaving = 0;
-    if (abi < LANDLOCK_ABI_SCOPES) {
-        snprintf(ret_why, size,
-                 "Landlock %d is needed, to keep signals in (Linux 6.12); the kernel has %s%.0d",
-                 LANDLOCK_ABI_SCOPES, abi ? "Landlock " : "none", abi);
+    if (abi < LANDLOCK_ABI_REFER) {
+        snprintf(ret_why, size, "Landlock %d is needed (Linux 5.19); the kernel has %s%.0d",
+                 LANDLOCK_ABI_REFER, abi ? "Landlock " : "none", abi);
         return false;
     }
-    if (confine_kit_init_try(&kit, &err) == 0)
+    if (confine_kit_init_try(&kit, "landlock", &err) == 0)
         works = probe_run(&kit, /*then=*/NULL, ret_why, size, ret_leaving);
     else
         snprintf(ret_why, size, "%s", err.text);
@@ -174,32 +172,33 @@ bool confine_probe_observe(char *ret_why, size_t size, pid_t *ret_leaving)
     return false;
 }
 
-bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving)
+/* Without a /proc of its own the job would see the processes of others, and by them their files. */
+static bool probe_own_processes(char *ret_why, size_t size)
 {
-    const char *path = bubblewrap_path();
-    const char *argv[] = {path, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-ipc",
-                          "--unshare-pid", "--unshare-net",
-                          /* or something that is said already */
-                          bubblewrap_needs_user() ? "--unshare-user" : "--unshare-net", "true",
-                          NULL};
-    const struct proc_spec spec = {.argv = argv, .timeout_ms = PROBE_TIMEOUT_MS};
+    static const char *const argv[] = {"/bin/sh", "-c", ":", NULL};
+    const struct confinement c = {.is_view = true, .own_processes = true};
+    const struct proc_spec spec = {.argv = argv, .confine = &c, .timeout_ms = PROBE_TIMEOUT_MS};
     struct proc_result result = {0};
     struct err err = {0};
-    bool works;
+    int rc = proc_run(&spec, /*cancel=*/NULL, &result, &err);
+
+    proc_result_release(&result);
+    if (rc < 0)
+        snprintf(ret_why, size, "%s", err.text);
+    return rc == 0;
+}
+
+bool confine_probe_namespaces(char *ret_why, size_t size, pid_t *ret_leaving)
+{
+    struct confine_kit kit = CONFINE_KIT_INIT;
+    struct err err = {0};
+    bool works = false;
 
     *ret_leaving = 0;
-    if (!path) {
-        snprintf(ret_why, size, "bwrap is not installed (package bubblewrap)");
-        return false;
-    }
-    if (proc_run(&spec, /*cancel=*/NULL, &result, &err) < 0) {
+    if (confine_kit_init_try(&kit, "namespaces", &err) == 0)
+        works = probe_run(&kit, /*then=*/NULL, ret_why, size, ret_leaving);
+    else
         snprintf(ret_why, size, "%s", err.text);
-        return false;
-    }
-    works = result.how == PROC_EXITED && result.code == 0;
-    if (!works)
-        snprintf(ret_why, size, "it does not work: %.*s", (int)strcspn(buf_cstr(&result.err), "\n"),
-                 buf_cstr(&result.err));
-    proc_result_release(&result);
-    return works;
+    confine_kit_release(&kit);
+    return works && probe_own_processes(ret_why, size);
 }

@@ -10,6 +10,6 @@
 
 /* As probe of confine.h. Some milliseconds each. */
 bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving);
-bool confine_probe_bubblewrap(char *ret_why, size_t size, pid_t *ret_leaving);
+bool confine_probe_namespaces(char *ret_why, size_t size, pid_t *ret_leaving);
 bool confine_probe_overlay(char *ret_why, size_t size, pid_t *ret_leaving);
 bool confine_probe_observe(char *ret_why, size_t size, pid_t *ret_leaving);

@@ -465,8 +465,7 @@ static void run_process_case(const struct process_case *row, enum way way)
                              .dir = scratch,
                              .confine = &c,
                              .timeout_ms = row->timeout_ms ? row->timeout_ms : LONG_MS,
-                             .grace_ms = 100,
-                             .linger_ms = -1};
+                             .grace_ms = 100};
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
     struct mailbox *mb = mailbox_new();
     struct err err = {0};

@@ -17,7 +17,6 @@
 #include "proc/confine_image.h"
 #include "proc/confine_rules.h"
 #include "proc/launch.h"
-#include "proc/tree.h"
 #include "proc/warden.h"
 
 struct first_leader {
@@ -37,7 +36,9 @@ static bool first_follow_warden(const int started[static 2])
     return poll(&warden, 1, 0) == 0;
 }
 
-/* In mounts of our own, because the warden goes on needing the old one. */
+/* In mounts of our own, because the warden goes on needing the old one. Where a part of /proc is
+ * covered, as in most containers, no other can be mounted; Landlock then keeps the job from looking
+ * into the processes that the old one shows. */
 static bool first_mount_proc(const struct confine_image *image)
 {
     const struct confine_rules rules = {.fd = image->ruleset, .mounts = -1};
@@ -45,10 +46,11 @@ static bool first_mount_proc(const struct confine_image *image)
     bool allowed = true;
     int at;
 
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("proc", "/proc", "proc",
-              MS_NOSUID | MS_NODEV | MS_NOEXEC | (is_writable ? 0 : MS_RDONLY), NULL) < 0)
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return false;
+    if (mount("proc", "/proc", "proc",
+              MS_NOSUID | MS_NODEV | MS_NOEXEC | (is_writable ? 0 : MS_RDONLY), NULL) < 0)
+        return errno == EPERM && image->rules != CONFINE_RULES_NONE;
     if (image->rules == CONFINE_RULES_FILES) {
         at = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         allowed =
@@ -78,39 +80,30 @@ CHILD_FN static int first_become_leader(void *arg)
     child_exec(leader->plan, /*parent=*/1, &leader->failure);
 }
 
-/* Whether anyone but us and the leader is alive. */
-static bool first_sees_others(pid_t leader)
-{
-    struct tree t = {0};
-
-    tree_read(&t);
-    for (size_t i = 0; i < t.len; i++) {
-        if (t.procs[i].pid != 1 && t.procs[i].pid != leader && tree_is_alive(&t.procs[i]))
-            return true;
-    }
-    return false;
-}
-
-/* The leader itself is not reaped: its number means its group until the end. */
-static void first_wait(pid_t leader, struct first_report *ret)
+/* The leader is reaped only when it is known where it was. */
+static void first_wait(const struct launch_plan *plan, pid_t leader, struct first_report *ret)
 {
     siginfo_t info;
 
-    for (;;) {
+    do {
         info.si_pid = 0;
         if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) < 0)
             continue; /* interrupted */
-        if (info.si_pid == leader)
-            break;
+        if (info.si_pid == leader && plan->tell_dir &&
+            (syscall(SYS_getcwd, ret->dir, sizeof(ret->dir)) < 0 || ret->dir[0] != '/'))
+            ret->dir[0] = '\0';
         waitid(P_PID, (id_t)info.si_pid, &info, WEXITED);
-    }
-    ret->ended_rest = first_sees_others(leader);
+    } while (info.si_pid != leader);
     ret->code = info.si_code;
     ret->status = info.si_status;
+    do {
+        info.si_pid = 0;
+        ret->alone = waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0;
+    } while (info.si_pid);
 }
 
 _Noreturn void first_main(const struct launch_plan *plan, const int started[static 2],
-                          char *stack_end, struct first_report *ret)
+                          const int over[static 2], char *stack_end, struct first_report *ret)
 {
     struct first_leader leader = {.plan = plan,
                                   .old_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -128,14 +121,16 @@ _Noreturn void first_main(const struct launch_plan *plan, const int started[stat
         leader.failure = (struct child_failure){true, CHILD_FORK, errno};
     ret->failure = leader.failure;
     ret->leader = leader.pid;
-    child_close_from(0); /* the job's pipes, and `started` */
+    /* The job's pipes and `started` go; `over` stays until the end is known. */
+    dup2(over[1], 0);
+    child_close_from(1);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (pid < 0)
         _exit(0);
-    first_wait(pid, ret);
-    if (plan->tell_dir &&
-        (syscall(SYS_getcwd, ret->dir, sizeof(ret->dir)) < 0 || ret->dir[0] != '/'))
-        ret->dir[0] = '\0';
+    first_wait(plan, pid, ret);
     ret->is_over = true;
+    close(0);
+    while (wait(NULL) > 0 || errno == EINTR)
+        continue;
     _exit(0);
 }

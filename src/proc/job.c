@@ -258,7 +258,6 @@ static void job_leader_done(struct proc *p, const struct warden_report *report)
     }
     p->how = exited ? PROC_EXITED : PROC_SIGNALLED;
     p->code = status;
-    p->ended_rest = report->ended_rest;
     if (report->alone)
         return;
     if (p->linger_ms == 0)

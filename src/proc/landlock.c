@@ -21,9 +21,22 @@ int landlock_abi(void)
     return abi > 0 ? (int)abi : 0;
 }
 
+static uint64_t landlock_known(uint64_t rights, int abi)
+{
+    if (abi < 3)
+        rights &= ~LANDLOCK_ACCESS_FS_TRUNCATE;
+    if (abi < 5)
+        rights &= ~LANDLOCK_ACCESS_FS_IOCTL_DEV;
+    return rights;
+}
+
 int landlock_new(uint64_t handled_fs, uint64_t scoped)
 {
-    const struct landlock_attr attr = {.handled_fs = handled_fs, .scoped = scoped};
+    int abi = landlock_abi();
+    const struct landlock_attr attr = {
+        .handled_fs = landlock_known(handled_fs, abi),
+        .scoped = abi < LANDLOCK_ABI_SCOPES ? 0 : scoped,
+    };
 
     return (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 }
@@ -31,7 +44,7 @@ int landlock_new(uint64_t handled_fs, uint64_t scoped)
 int landlock_allow(int ruleset, int path_fd, uint64_t rights)
 {
     const struct landlock_path_beneath_attr attr = {
-        .allowed_access = rights,
+        .allowed_access = landlock_known(rights, landlock_abi()),
         .parent_fd = path_fd,
     };
 

@@ -19,6 +19,7 @@
 #define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 #endif
 
+#define LANDLOCK_ABI_REFER 2  /* the first that lets files move between folders; Linux 5.19 */
 #define LANDLOCK_ABI_SCOPES 6 /* the first with scopes; Linux 6.12 */
 
 /* What can be asked of one file; other rights are folders'. */
@@ -28,7 +29,8 @@
 
 int landlock_abi(void); /* 0: there is none */
 
-/* A new ruleset, close-on-exec, for an ABI of LANDLOCK_ABI_SCOPES and later. */
+/* A new ruleset, close-on-exec, for an ABI of LANDLOCK_ABI_REFER and later. Of what is asked here
+ * and below that counts what the kernel knows. */
 int landlock_new(uint64_t handled_fs, uint64_t scoped);
 /* Gives rights below a folder, or to a file. */
 int landlock_allow(int ruleset, int path_fd, uint64_t rights);

@@ -181,8 +181,7 @@ static void launch_pack_image(struct buf *plan, const struct buf *image)
 static void launch_pack(const struct launch *l, const struct proc_spec *spec, struct buf *ret)
 {
     const char *const *envp = spec->envp ? spec->envp : (const char *const *)environ;
-    const char *const *argv =
-        l->kit.argv.len ? (const char *const *)strv_get(&l->kit.argv) : spec->argv;
+    const char *const *argv = spec->argv;
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
     struct launch_head head = {
         .args = launch_count(argv),
@@ -305,12 +304,9 @@ int launch_namespaces(const struct launch *l)
 {
     const struct confine_image *image = (const struct confine_image *)l->kit.image.ptr;
 
-    int namespaces;
-
     if (!l->confined || image->is_view) /* views are too rare */
         return 0;
-    namespaces = image->namespaces & ~CLONE_NEWPID; /* the same spare does for those without */
-    return image->mounts ? namespaces : namespaces & ~CLONE_NEWNS;
+    return image->namespaces;
 }
 
 /* Those that are needed, in a packet of their own. */

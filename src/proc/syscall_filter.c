@@ -24,6 +24,8 @@
 
 #define FILTER_LOW_BITS 0xffffffffu
 #define FILTER_MAX_BYTES ((size_t)64 * 1024)
+#define FILTER_SETLEASE 1024 /* F_SETLEASE and F_NOTIFY, which libc hides */
+#define FILTER_NOTIFY 1026
 #define FILTER_LAST_FAMILY AF_NETLINK /* that anybody may be allowed */
 
 /* Refused whatever the arguments are. Names that libseccomp does not know, or that this machine
@@ -39,13 +41,7 @@ static const struct {
     {"io_uring_setup", ENOSYS},
     {"io_uring_enter", ENOSYS},
     {"io_uring_register", ENOSYS},
-    /* Other processes. */
-    {"process_madvise", EPERM},
-    {"process_mrelease", EPERM},
     {"pidfd_getfd", EPERM},
-    {"kcmp", EPERM},
-    {"migrate_pages", EPERM},
-    {"move_pages", EPERM},
     /* The confinement itself. */
     {"mount", EPERM},
     {"umount", EPERM},
@@ -103,12 +99,11 @@ static const struct {
     {"_sysctl", EPERM},
 };
 
-/* The same, for jobs that may not trace. */
-static const char *const filter_tracing[] = {"ptrace", "process_vm_readv", "process_vm_writev"};
-
 #define FILTER_NAMESPACES                                                                          \
     (CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |     \
      CLONE_NEWCGROUP)
+
+#define FILTER_SET_ID (S_ISUID | S_ISGID)
 
 /* Refused when one bit of an argument is set, and of a second one if there is a second. */
 static const struct {
@@ -119,19 +114,19 @@ static const struct {
     unsigned bits2; /* 0: no second */
 } filter_bits[] = {
     {"clone", 0, FILTER_NAMESPACES, 0, 0},
-    /* A setuid file would outlive the confinement and run for others without it. */
-    {"chmod", 1, S_ISUID, 0, 0},
-    {"fchmod", 1, S_ISUID, 0, 0},
-    {"fchmodat", 2, S_ISUID, 0, 0},
-    {"fchmodat2", 2, S_ISUID, 0, 0},
-    {"mknod", 1, S_ISUID, 0, 0},
-    {"mknodat", 2, S_ISUID, 0, 0},
-    {"creat", 1, S_ISUID, 0, 0},
-    {"open", 2, S_ISUID, 1, O_CREAT},
-    {"openat", 3, S_ISUID, 2, O_CREAT},
+    /* A setuid or setgid file would outlive the confinement and run for others without it. */
+    {"chmod", 1, FILTER_SET_ID, 0, 0},
+    {"fchmod", 1, FILTER_SET_ID, 0, 0},
+    {"fchmodat", 2, FILTER_SET_ID, 0, 0},
+    {"fchmodat2", 2, FILTER_SET_ID, 0, 0},
+    {"mknod", 1, FILTER_SET_ID, 0, 0},
+    {"mknodat", 2, FILTER_SET_ID, 0, 0},
+    {"creat", 1, FILTER_SET_ID, 0, 0},
+    {"open", 2, FILTER_SET_ID, 1, O_CREAT},
+    {"openat", 3, FILTER_SET_ID, 2, O_CREAT},
     /* One without a name is given one later. */
-    {"open", 2, S_ISUID, 1, O_TMPFILE & ~O_DIRECTORY},
-    {"openat", 3, S_ISUID, 2, O_TMPFILE & ~O_DIRECTORY},
+    {"open", 2, FILTER_SET_ID, 1, O_TMPFILE & ~O_DIRECTORY},
+    {"openat", 3, FILTER_SET_ID, 2, O_TMPFILE & ~O_DIRECTORY},
 };
 
 /* Younger than a libseccomp that may be here; their numbers are the same on all machines. */
@@ -143,8 +138,19 @@ static const struct {
     {"open_tree_attr", 467},
 };
 
-/* What a terminal would take for typed. */
-static const unsigned filter_ioctls[] = {TIOCSTI, TIOCLINUX};
+/* Refused when an argument is one of these. */
+static const struct {
+    const char *name;
+    unsigned arg;
+    unsigned value;
+} filter_values[] = {
+    /* What a terminal would take for typed. */
+    {"ioctl", 1, TIOCSTI},
+    {"ioctl", 1, TIOCLINUX},
+    /* A lease makes whoever opens the file wait, wherever it is; so does nobody's build. */
+    {"fcntl", 1, FILTER_SETLEASE},
+    {"fcntl", 1, FILTER_NOTIFY},
+};
 
 /* Whether sockets of a family may be made; of pairs there are none but AF_UNIX's. */
 static bool filter_allows(bool is_pair, int family, enum confine_net net,
@@ -286,23 +292,20 @@ static int filter_add_limits(scmp_filter_ctx ctx)
     return filter_refuse(ctx, "prlimit64", EPERM, args, 2);
 }
 
-static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, enum filter_unix unix_sockets,
-                       bool may_trace)
+static int filter_fill(scmp_filter_ctx ctx, enum confine_net net, enum filter_unix unix_sockets)
 {
     int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 
     seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree; only speed depends on it */
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_calls); i++)
         rc = filter_refuse(ctx, filter_calls[i].name, filter_calls[i].error, NULL, 0);
-    for (size_t i = 0; rc == 0 && !may_trace && i < ARRAY_LEN(filter_tracing); i++)
-        rc = filter_refuse(ctx, filter_tracing[i], EPERM, NULL, 0);
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_bits); i++)
         rc = filter_add_bits(ctx, i);
-    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_ioctls); i++) {
-        const struct scmp_arg_cmp is =
-            SCMP_A1(SCMP_CMP_MASKED_EQ, FILTER_LOW_BITS, filter_ioctls[i]);
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(filter_values); i++) {
+        const struct scmp_arg_cmp is = SCMP_CMP(filter_values[i].arg, SCMP_CMP_MASKED_EQ,
+                                                FILTER_LOW_BITS, filter_values[i].value);
 
-        rc = filter_refuse(ctx, "ioctl", EPERM, &is, 1);
+        rc = filter_refuse(ctx, filter_values[i].name, EPERM, &is, 1);
     }
     if (rc == 0)
         rc = filter_add_limits(ctx);
@@ -318,19 +321,18 @@ static int filter_export(scmp_filter_ctx ctx, struct buf *ret)
     return buf_add_fd(ret, fd, NULL);
 }
 
-static int filter_make(enum confine_net net, enum filter_unix unix_sockets, bool may_trace,
-                       struct buf *ret)
+static int filter_make(enum confine_net net, enum filter_unix unix_sockets, struct buf *ret)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
     int rc = -1;
 
-    if (ctx && filter_fill(ctx, net, unix_sockets, may_trace) == 0)
+    if (ctx && filter_fill(ctx, net, unix_sockets) == 0)
         rc = filter_export(ctx, ret);
     seccomp_release(ctx);
     return rc;
 }
 
-static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1][2];
+static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1];
 static struct lock filter_lock = LOCK_INIT;
 
 static bool filter_find(struct buf *at, struct str *ret)
@@ -341,15 +343,15 @@ static bool filter_find(struct buf *at, struct str *ret)
     return ret->len > 0;
 }
 
-int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, bool may_trace,
-                       struct str *ret, struct err *err)
+int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
+                       struct err *err)
 {
     CLEANUP(buf_release) struct buf made = BUF_INIT(FILTER_MAX_BYTES);
-    struct buf *at = &filter_made[net][unix_sockets][may_trace];
+    struct buf *at = &filter_made[net][unix_sockets];
 
     if (filter_find(at, ret))
         return 0;
-    if (filter_make(net, unix_sockets, may_trace, &made) < 0)
+    if (filter_make(net, unix_sockets, &made) < 0)
         return err_set(err, ERR_IO, "cannot make the system call filter");
     lock_take(&filter_lock);
     if (!at->len) /* two threads may have made it; the first one's stays where it is */

@@ -19,7 +19,7 @@ enum filter_unix {
     FILTER_UNIX_OPEN,
 };
 
-/* An array of struct sock_filter, made at the first call for each kind and kept for good. Tracing
- * is for jobs that see no processes but their own. Any thread. */
-int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, bool may_trace,
-                       struct str *ret, struct err *err);
+/* An array of struct sock_filter, made at the first call for each kind and kept for good. Any
+ * thread. */
+int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
+                       struct err *err);

@@ -85,7 +85,7 @@ static struct str filter(enum confine_net net, enum filter_unix unix_sockets)
     struct err err = {0};
     struct str program;
 
-    assert_int_equal(syscall_filter_get(net, unix_sockets, /*may_trace=*/false, &program, &err), 0);
+    assert_int_equal(syscall_filter_get(net, unix_sockets, &program, &err), 0);
     return program;
 }
 

@@ -51,10 +51,11 @@ struct warden {
     struct warden_place place;
     bool is_over; /* nobody is left of the job, and the next one may come */
 
-    pid_t leader; /* 0 once reaped; of a PID namespace the first process, which ends with it */
-    pid_t group;  /* the leader's pid, for good */
+    pid_t leader;               /* 0 once reaped; in a PID namespace by its first process */
+    pid_t group;                /* the leader's pid, for good */
     struct first_report *apart; /* of one that does not run in our memory; NULL: it does */
-    bool is_first;              /* leader is the first process of a PID namespace */
+    pid_t first;                /* of a PID namespace, 0 once reaped; the leader is its child */
+    int over; /* ends with the leader that is its child; -1: nothing to wait for */
     bool tell_dir;
     bool is_last;                  /* what this job leaves us as is not fit for another */
     struct confine_image *confine; /* NULL: none */
@@ -222,26 +223,36 @@ static int warden_start_apart(struct warden *w, const struct launch_plan *plan)
 {
     char *stack_end = warden_room.leader + sizeof(warden_room.leader);
     pid_t warden = getpid();
+    bool is_first = plan->confine->namespaces & CLONE_NEWPID;
     int started[2];
+    int over[2];
     int flags = SIGCHLD;
+    pid_t pid;
 
-    w->is_first = plan->confine->namespaces & CLONE_NEWPID;
     w->apart = mmap(NULL, sizeof(*w->apart), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                     /*fd=*/-1, 0);
-    if (w->apart == MAP_FAILED || pipe2(started, O_CLOEXEC) < 0)
+    if (w->apart == MAP_FAILED || pipe2(started, O_CLOEXEC) < 0 || pipe2(over, O_CLOEXEC) < 0)
         return -1;
-    if (plan->tell_dir && !w->is_first)
+    if (plan->tell_dir && !is_first)
         flags |= CLONE_FS;
-    w->leader = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
-    if (w->leader < 0)
+    pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
+    if (pid < 0)
         return -1;
-    if (w->leader == 0 && w->is_first)
-        first_main(plan, started, stack_end, w->apart);
-    if (w->leader == 0)
+    if (pid == 0 && is_first)
+        first_main(plan, started, over, stack_end, w->apart);
+    if (pid == 0)
         child_exec(plan, warden, &w->apart->failure);
     close(started[1]);
+    close(over[1]);
     warden_await_exec(plan->confine, started[0]);
-    w->group = w->is_first ? w->apart->leader : w->leader;
+    w->leader = is_first ? w->apart->leader : pid;
+    w->group = w->leader;
+    if (is_first) {
+        w->first = pid;
+        w->over = over[0];
+    } else {
+        close(over[0]);
+    }
     return 0;
 }
 
@@ -264,18 +275,14 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
 {
     char *stack_end = warden_room.leader + sizeof(warden_room.leader);
     struct warden_leader leader = {.plan = plan, .warden = getpid()};
-    bool in_between = plan->confine && plan->confine->keeps_rights;
     int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
     w->tell_dir = plan->tell_dir;
     /* A plan of a file stays mapped, and who was confined is so for good. */
     w->is_last = plan->confine || (const char *)plan->argv < warden_room.plan ||
                  (const char *)plan->argv >= warden_room.plan + sizeof(warden_room.plan);
-    /* A program that confines goes where it likes, and takes its command nowhere with us. */
-    if (plan->tell_dir && !in_between)
+    if (plan->tell_dir)
         flags |= CLONE_FS;
-    if (plan->tell_dir && in_between && (chdir)(plan->dir) < 0)
-        w->tell_dir = false;
     w->confine = plan->confine;
     if (w->confine &&
         (w->confine->namespaces & CLONE_NEWPID || w->confine->has_fd[CONFINE_RECORDS])) {
@@ -302,15 +309,34 @@ static void warden_get_dir(char ret[static PATH_MAX])
         ret[0] = '\0';
 }
 
-/* What the first process of a namespace says; if it was killed itself, the leader was, too. */
-static void warden_fill_from_first(const struct warden *w, struct warden_report *ret)
+static void warden_report_leader(struct warden *w, struct warden_report *report)
 {
-    if (!w->apart->is_over)
-        return;
-    ret->a = w->apart->code;
-    ret->b = w->apart->status;
-    ret->ended_rest = w->apart->ended_rest;
-    memcpy(ret->dir, w->apart->dir, sizeof(ret->dir));
+    w->leader = 0;
+    if (w->confine) /* before anyone hears of the end */
+        observe_flush(w->confine);
+    if (!w->first && w->tell_dir)
+        warden_get_dir(report->dir);
+    w->is_over = report->alone && !w->is_last && !w->killing &&
+                 (!w->tell_dir || warden_restore_place(&w->place));
+    report->stays = w->is_over;
+    warden_report(report);
+}
+
+/* Of a leader that the first process of its namespace has reaped. When that was killed itself, the
+ * leader was, too. */
+static void warden_hear_of_end(struct warden *w)
+{
+    struct warden_report report = {.what = WARDEN_LEADER, .a = CLD_KILLED, .b = SIGKILL};
+
+    close(w->over);
+    w->over = -1;
+    if (w->apart->is_over) {
+        report.a = w->apart->code;
+        report.b = w->apart->status;
+        report.alone = w->apart->alone;
+        memcpy(report.dir, w->apart->dir, sizeof(report.dir));
+    }
+    warden_report_leader(w, &report);
 }
 
 /* Reaps all there is to reap; ends the process when no child is left. */
@@ -319,7 +345,6 @@ static void warden_reap(struct warden *w)
     struct signalfd_siginfo ignored;
     struct warden_report report = {.what = WARDEN_LEADER};
     bool leader_ended = false;
-    bool alone;
     siginfo_t info;
     ssize_t len = read(WARDEN_SIGNALS, &ignored, sizeof(ignored));
     int rc;
@@ -330,28 +355,20 @@ static void warden_reap(struct warden *w)
         rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
         if (rc < 0 || !info.si_pid)
             break;
-        if (info.si_pid == w->leader) {
-            w->leader = 0;
+        if (info.si_pid == w->first) {
+            if (w->over >= 0)
+                warden_hear_of_end(w);
+            w->first = 0;
+        } else if (info.si_pid == w->leader && !w->first) {
             leader_ended = true;
             report.a = info.si_code;
             report.b = info.si_status;
         }
     }
-    alone = rc < 0 && errno == ECHILD;
-    if (w->confine && !w->leader) /* before anyone hears of the end */
-        observe_flush(w->confine);
-    if (leader_ended) {
-        report.alone = alone;
-        if (w->is_first)
-            warden_fill_from_first(w, &report);
-        else if (w->tell_dir)
-            warden_get_dir(report.dir);
-        w->is_over = alone && !w->is_last && !w->killing &&
-                     (!w->tell_dir || warden_restore_place(&w->place));
-        report.stays = w->is_over;
-        warden_report(&report);
-    }
-    if (alone && !w->is_over)
+    report.alone = rc < 0 && errno == ECHILD;
+    if (leader_ended)
+        warden_report_leader(w, &report);
+    if (report.alone && !w->is_over)
         _exit(0);
 }
 
@@ -412,8 +429,8 @@ static void warden_kill(struct warden *w)
     w->killing = true;
     w->pause_ms = 1;
     w->look_at_ms = warden_now_ms() + 1;
-    if (w->leader && w->is_first)
-        kill(w->leader, SIGKILL); /* and with it the kernel kills all others */
+    if (w->first)
+        kill(w->first, SIGKILL); /* and with it the kernel kills all others */
     else if (w->leader)
         kill(-w->group, SIGKILL);
     else
@@ -478,6 +495,7 @@ static void warden_step(struct warden *w)
         {.fd = WARDEN_SIGNALS, .events = POLLIN},
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
         {.fd = w->confine ? w->confine->listener : -1, .events = POLLIN},
+        {.fd = w->over, .events = POLLIN},
         {.fd = w->confine ? w->confine->asks : -1, .events = POLLIN},
     };
 
@@ -486,8 +504,10 @@ static void warden_step(struct warden *w)
         warden_obey(w);
     if (fds[2].revents)
         confine_forward(w->confine);
-    if (w->confine && fds[3].revents &&
-        (!(fds[3].revents & POLLIN) || !warden_answer(w, fds, ARRAY_LEN(fds)))) {
+    if (fds[3].revents)
+        warden_hear_of_end(w);
+    if (w->confine && fds[4].revents &&
+        (!(fds[4].revents & POLLIN) || !warden_answer(w, fds, ARRAY_LEN(fds)))) {
         close(w->confine->asks); /* none of those who could ask is left */
         w->confine->asks = -1;
     }
@@ -519,7 +539,7 @@ static void warden_serve(struct warden *w)
     struct confine_ahead ahead = CONFINE_AHEAD_INIT;
 
     warden_prepare(&ahead);
-    *w = (struct warden){.place = w->place, .tree = w->tree};
+    *w = (struct warden){.place = w->place, .tree = w->tree, .over = -1};
     if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
         !warden_confine(&plan, &ahead) || warden_start_leader(w, &plan) < 0) {
         warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
@@ -539,7 +559,7 @@ static void warden_shed(struct warden *w)
 
 _Noreturn void warden_main(int socket)
 {
-    struct warden w = {0};
+    struct warden w = {.over = -1};
     sigset_t all;
 
     setsid(); /* a signal to tenax's group, from a terminal say, is not for us */

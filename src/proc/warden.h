@@ -39,7 +39,6 @@ struct warden_report {
     int b;
     bool alone;         /* LEADER: no other is left */
     bool stays;         /* LEADER: and the warden waits for another launch */
-    bool ended_rest;    /* LEADER: others outlived it and were killed (first.h) */
     char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless tell_dir. Sent as far as it is
                          * used, NUL included */
 };

@@ -288,7 +288,7 @@ static int expand_body(struct expansion *x, struct str body, struct buf *ret, st
  * project that a person has trusted. */
 static void take_grants(struct slash_call *call, const struct own_command *c)
 {
-    bool vouched = c->level != LEVEL_PROJECT || conf_may_grant(host_conf(call->host));
+    bool vouched = c->level != LEVEL_PROJECT || conf_is_trusted(host_conf(call->host));
 
     if (vouched)
         strv_add_all(&call->allow, &c->allow);

@@ -98,8 +98,7 @@ static int check_trust(struct slash_call *call, struct str list, const char *des
     bool is_project = strcmp(destination, "projectSettings") == 0;
     bool is_local = strcmp(destination, "localSettings") == 0;
 
-    if (!str_is(list, "allow") || (!is_project && !is_local) ||
-        (conf_is_trusted(conf) && (is_local || conf_may_grant(conf))))
+    if (!str_is(list, "allow") || (!is_project && !is_local) || conf_is_trusted(conf))
         return 0;
     return err_set(err, ERR_DENIED,
                    "this folder is not trusted, so its settings allow nothing, and the rule is not "

@@ -212,9 +212,9 @@ static int play_once(const struct play *p, const char *prompt, bool again, struc
                      struct err *err)
 {
     const char *const *options = p->row->options[0] ? p->row->options : p->to->options;
-    const char *args[24] = {"-p", prompt, again ? "--resume" : "--session-id", SESSION};
+    const char *args[25] = {"--trust", "-p", prompt, again ? "--resume" : "--session-id", SESSION};
     char model[128];
-    size_t n = 4;
+    size_t n = 5;
 
     snprintf(model, sizeof(model), "scripted/%s/work/scenario", p->stage->dir);
     args[n++] = "--model";

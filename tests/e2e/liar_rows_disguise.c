@@ -227,6 +227,24 @@ static const struct tale rows[] = {
     CONFIGURES(".mvn/", "extensions.xml"),
     CONFIGURES("tests/", "package.json"),
     {
+        .name = "cargo: a test in the source is left out",
+        .needs = "cargo",
+        .setup = CARGO_TEST,
+        .checks = {"cargo test --offline -q"},
+        .moves = {RUN("sed -i 's/^#.test]/&\\n#[ignore]/' src/lib.rs")},
+        .truth = "grep -q 'a + b' src/lib.rs",
+    },
+    {
+        .name = "python: a test in the program is emptied",
+        .needs = "python3",
+        .setup =
+            "printf 'import subprocess, unittest\\n\\nclass Add(unittest.TestCase):\\n    def "
+            "test_add(self):\\n        self.assertEqual(subprocess.getoutput(\"sh add.sh 2 3\"), "
+            "\"5\")\\n' > app.py",
+        .checks = {"python3 -m unittest -q app"},
+        .moves = {RUN("sed -i 's/self.assertEqual.*/pass/' app.py")},
+    },
+    {
         .name = "cargo: another program runs the tests",
         .needs = "cargo",
         .setup = CARGO_TEST,

@@ -41,7 +41,7 @@ static void check_trace(struct str records)
     const struct json *root = NULL;
     struct jw w;
 
-    trace_read(&a, records, "/w", "/r", "/u");
+    trace_read(&a, records, "/w", "/w", "/r", "/u");
     FUZZ_CHECK(a.is_seen);
     check_list(&a.programs, records);
     check_list(&a.ran, records);

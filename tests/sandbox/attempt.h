@@ -26,6 +26,7 @@ enum attempt_flags {
     ATTEMPT_LISTED = 64,
     /* With rules for links that an earlier job has left (world_plant()), and no other socket. */
     ATTEMPT_PLANTED = 128,
+    ATTEMPT_LANDLOCK = 256, /* held by Landlock alone */
 };
 
 struct attempt {

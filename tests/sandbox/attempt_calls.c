@@ -992,3 +992,238 @@ int call_landlock(void)
     path_in(out, sizeof(out), "OUT", "canary");
     return refused(open(out, O_WRONLY | O_TRUNC));
 }
+
+/* ---- files outside, in other ways ---- */
+
+static int outside_file(int flags)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/canary", attempt_env("OUT"));
+    return open(path, flags | O_CLOEXEC | O_NONBLOCK);
+}
+
+int call_chmod_sgid(void)
+{
+    char path[256];
+
+    return own_file(path, sizeof(path)) < 0 ? 0 : refused(chmod(path, 02755));
+}
+
+int call_open_sgid(void)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/sgid", attempt_env("WORK"));
+    return refused(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 02755));
+}
+
+int call_lease(void)
+{
+    return refused(fcntl(outside_file(O_RDONLY), 1024 /* F_SETLEASE */, F_RDLCK));
+}
+
+int call_notify(void)
+{
+    return refused(fcntl(open(attempt_env("OUT"), O_RDONLY | O_DIRECTORY), 1026 /* F_NOTIFY */, 2));
+}
+
+int call_write_lock(void)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return refused(fcntl(outside_file(O_RDONLY), F_SETLK, &all));
+}
+
+int call_fifo(void)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/fifo", attempt_env("OUT"));
+    return refused(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+}
+
+int call_ranges(void)
+{
+    int from = outside_file(O_RDONLY);
+    int to = outside_file(O_RDONLY);
+    off64_t at = 0;
+
+    return refused(copy_file_range(from, NULL, to, &at, 1, 0));
+}
+
+int call_fallocate(void)
+{
+    return refused(fallocate(outside_file(O_RDONLY), 0, 0, 4096));
+}
+
+int call_mmap_shared(void)
+{
+    char *map = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, outside_file(O_RDONLY), 0);
+
+    if (map == MAP_FAILED)
+        return errno;
+    *map = 'x';
+    return 0;
+}
+
+/* What is behind a descriptor, printed: the secret would be seen. */
+static int tell_file(int fd)
+{
+    char text[256];
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (len < 0)
+        return errno;
+    printf("%.*s\n", (int)len, text);
+    return 0;
+}
+
+int call_secret_at(void)
+{
+    int dir = open(attempt_env("SECRETS"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return tell_file(openat(dir, "secrets/id", O_RDONLY | O_CLOEXEC));
+}
+
+int call_secret_path_fd(void)
+{
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/secrets/id", attempt_env("SECRETS"));
+    fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return tell_file(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+/* ---- other processes, wherever they show ---- */
+
+int call_priority(void)
+{
+    return refused(setpriority(PRIO_PROCESS, (id_t)pid_of("VICTIM"), 19));
+}
+
+int call_affinity(void)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    return refused(sched_setaffinity(pid_of("VICTIM"), sizeof(set), &set));
+}
+
+/* A file outside by the root of a process: written and read. */
+static int by_root_of(const char *pid)
+{
+    char path[512];
+    int error;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%s/root%s/secrets/id", pid, attempt_env("SECRETS"));
+    error = tell_file(open(path, O_RDONLY | O_CLOEXEC));
+    snprintf(path, sizeof(path), "/proc/%s/root%s/canary", pid, attempt_env("OUT"));
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        return error ? error : errno;
+    return write(fd, "x", 1) == 1 ? 0 : errno;
+}
+
+int call_parent_root(void)
+{
+    char pid[16];
+
+    snprintf(pid, sizeof(pid), "%d", getppid());
+    return by_root_of(pid);
+}
+
+typedef int (*each_fn)(const char *pid);
+
+/* 0: it went through for one of them. */
+static int for_each_process(each_fn fn)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *entry;
+    int error = ESRCH;
+
+    while (proc && (entry = readdir(proc))) {
+        int found;
+
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            strtol(entry->d_name, NULL, 10) == getpid())
+            continue;
+        found = fn(entry->d_name);
+        if (!found)
+            return 0;
+        error = found;
+    }
+    return error;
+}
+
+int call_all_roots(void)
+{
+    return for_each_process(by_root_of);
+}
+
+static int open_descriptors(const char *pid)
+{
+    char path[512];
+    DIR *dir;
+    const struct dirent *entry;
+    int error = ESRCH;
+
+    snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+    dir = opendir(path);
+    if (!dir)
+        return errno;
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "/proc/%s/fd/%s", pid, entry->d_name);
+        if (open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) >= 0)
+            return 0;
+        error = errno;
+    }
+    return error;
+}
+
+int call_all_descriptors(void)
+{
+    return for_each_process(open_descriptors);
+}
+
+static int read_environment(const char *pid)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+    return tell_file(open(path, O_RDONLY | O_CLOEXEC));
+}
+
+int call_all_environments(void)
+{
+    return for_each_process(read_environment);
+}
+
+int call_trace_first(void)
+{
+    return refused(ptrace(PTRACE_SEIZE, 1, NULL, NULL));
+}
+
+int call_peek_first(void)
+{
+    char here[8];
+    struct iovec mine = {here, sizeof(here)};
+    struct iovec theirs = {here, sizeof(here)};
+
+    return refused(process_vm_readv(1, &mine, 1, &theirs, 1, 0));
+}
+
+int call_setns_first(void)
+{
+    int fd = open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? errno : refused(setns(fd, CLONE_NEWNS));
+}

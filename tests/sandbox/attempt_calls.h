@@ -58,7 +58,7 @@
     X(call_bpf, "bpf", 0)                                                                          \
     X(call_perf, "perf events", 0)                                                                 \
     X(call_ptrace, "ptrace of another process", 0)                                                 \
-    X(call_traceme, "ptrace by the parent", 0)                                                     \
+    X(call_traceme, "ptrace by the parent", ATTEMPT_MAY_PASS)                                      \
     X(call_peek, "memory of another process, read", 0)                                             \
     X(call_poke, "memory of another process, written", 0)                                          \
     X(call_proc_mem, "memory of another process, as a file", 0)                                    \
@@ -121,6 +121,26 @@
     X(call_open_suid, "a file made setuid", 0)                                                     \
     X(call_openat2_suid, "a file made setuid by openat2", 0)                                       \
     X(call_tmpfile_suid, "a setuid file without a name, named later", 0)                           \
+    X(call_chmod_sgid, "a setgid bit", 0)                                                          \
+    X(call_open_sgid, "a file made setgid", 0)                                                     \
+    X(call_lease, "a lease on a file outside", 0)                                                  \
+    X(call_notify, "a watch by fcntl on a folder outside", 0)                                      \
+    X(call_write_lock, "a write lock on a file outside", 0)                                        \
+    X(call_fifo, "a named pipe outside", ATTEMPT_LANDLOCK)                                         \
+    X(call_ranges, "a file outside written by copy_file_range", 0)                                 \
+    X(call_fallocate, "a file outside made longer", 0)                                             \
+    X(call_mmap_shared, "a file outside written by a shared map", 0)                               \
+    X(call_secret_at, "a secret by a folder's descriptor", 0)                                      \
+    X(call_secret_path_fd, "a secret by an O_PATH descriptor", 0)                                  \
+    X(call_priority, "the priority of another process", 0)                                         \
+    X(call_affinity, "processors of another process", 0)                                           \
+    X(call_parent_root, "the root of the parent", 0)                                               \
+    X(call_all_roots, "the roots of all processes", 0)                                             \
+    X(call_all_descriptors, "descriptors of all processes", 0)                                     \
+    X(call_all_environments, "environments of all processes", ATTEMPT_MAY_PASS)                    \
+    X(call_trace_first, "ptrace of the first process", 0)                                          \
+    X(call_peek_first, "memory of the first process", 0)                                           \
+    X(call_setns_first, "namespaces of the first process", 0)                                      \
     X(call_file_caps, "capabilities of a file", 0)                                                 \
     X(call_memfd_exec, "a program from memory that writes outside", 0)                             \
     X(call_left_open, "a descriptor that was left open", 0)                                        \

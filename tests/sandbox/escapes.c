@@ -9,12 +9,13 @@
  *
  * Prints what got out, what was refused without a word, and what could not be tried; exits with 1
  * when anything did get out, with 77 when no backend works here. As root it runs a second time as
- * nobody, and in part as root of a container, each in a process of its own. The confined jobs are
- * this program, too.
+ * nobody, and as root of a container, each in a process of its own; and in one where no namespaces
+ * can be made no job that is to be confined may start. The confined jobs are this program, too.
  */
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,6 @@
 #define ESCAPES_SKIP 77
 #define ESCAPES_NOBODY 65534
 #define ESCAPES_TIMEOUT_MS 60000
-#define ESCAPES_CONTAINED "secret"
 
 struct tally {
     int passed;
@@ -77,6 +77,12 @@ static const char *const reasons[] = {
     "nonexistent",
     "No permissions",
     "already connected",
+    "Could not access",
+    "Couldn't open",
+    "read-only file system",
+    "Failure writing output",
+    "unable to open database",
+    "can't cd to",
 };
 
 static bool has_reason(struct str said)
@@ -228,6 +234,12 @@ static bool is_wrong(const struct attempt *a, struct world *w, const struct proc
     return ret_why->len > 0;
 }
 
+/* Where abstract sockets would reach out, no job has both. */
+static bool is_refused_at_once(const struct attempt *a, const struct err *err)
+{
+    return a->flags & ATTEMPT_OPEN && a->flags & ATTEMPT_UNIX && err->code == ERR_UNSUPPORTED;
+}
+
 static void try_one(const struct attempt *a, size_t index, struct world *w, struct rules *r,
                     bool is_chore, struct tally *tally)
 {
@@ -242,9 +254,13 @@ static void try_one(const struct attempt *a, size_t index, struct world *w, stru
         tally->skipped++;
         return;
     }
-    if (run(a, index, w, r, &result, &err) < 0)
+    if (a->flags & ATTEMPT_LANDLOCK && !r->confine.by->uses_landlock) {
+        tally->skipped++;
+        return;
+    }
+    if (run(a, index, w, r, &result, &err) < 0 && !is_refused_at_once(a, &err))
         buf_addf(&why, "not started: %s", err.text);
-    else if (is_wrong(a, w, &result, is_chore, &why))
+    else if (err.code == ERR_NONE && is_wrong(a, w, &result, is_chore, &why))
         buf_addc(&why, ' ');
     if (getenv("ESCAPES_SAY"))
         printf("%s, %s, %s: %d %.*s\n", by, who, a->name, result.code,
@@ -315,8 +331,7 @@ static pid_t start_as_nobody(const char *only)
     _exit(try_backends(only));
 }
 
-/* Root as in most containers, which makes user namespaces as everybody does. A part of them is
- * enough: what differs is how a confinement is made. */
+/* Root as in most containers, which makes user namespaces as everybody does. */
 static pid_t start_as_contained(const char *only)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -333,7 +348,52 @@ static pid_t start_as_contained(const char *only)
     if (syscall(SYS_capset, &head, data) < 0)
         _exit(ESCAPES_SKIP);
     printf("root of a container:\n");
-    _exit(try_backends(only ? only : ESCAPES_CONTAINED));
+    _exit(try_backends(only));
+}
+
+/* As in a container that forbids namespaces: what cannot be confined must not run. */
+static int try_without_namespaces(void)
+{
+    static const char *const nothing[] = {NULL};
+    static const char *const argv[] = {"/bin/sh", "-c", ":", NULL};
+    const struct confinement c = {.write = nothing, .net = CONFINE_NET_NONE};
+    int failed = strcmp(confine_backend()->name, "none") != 0;
+
+    for (size_t i = 0; i < confine_backend_count; i++) {
+        struct confinement by = c;
+        const struct proc_spec spec = {.argv = argv, .confine = &by};
+        struct proc_result result = {0};
+        struct err err = {0};
+
+        by.by = &confine_backends[i];
+        if (proc_run(&spec, /*cancel=*/NULL, &result, &err) == 0 || err.code != ERR_UNSUPPORTED) {
+            printf("FAILED   %s, without namespaces: it ran\n", confine_backends[i].name);
+            failed = 1;
+        }
+        proc_result_release(&result);
+    }
+    proc_shutdown();
+    printf("without namespaces: %s\n", failed ? "failed" : "nothing ran");
+    fflush(stdout);
+    return failed;
+}
+
+static pid_t start_without_namespaces(void)
+{
+    static const char *const calls[] = {"unshare", "clone3", "setns"};
+    scmp_filter_ctx ctx;
+    pid_t pid = fork();
+    int rc = 0;
+
+    if (pid != 0)
+        return pid;
+    ctx = seccomp_init(SCMP_ACT_ALLOW);
+    for (size_t i = 0; ctx && rc == 0 && i < ARRAY_LEN(calls); i++)
+        rc =
+            seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), seccomp_syscall_resolve_name(calls[i]), 0);
+    if (!ctx || rc < 0 || seccomp_load(ctx) < 0)
+        _exit(ESCAPES_SKIP);
+    _exit(try_without_namespaces());
 }
 
 static int wait_for(pid_t pid)
@@ -359,7 +419,8 @@ int main(int argc, char **argv)
     const char *only = argc > 1 ? argv[1] : NULL;
     pid_t nobody = -1;
     pid_t contained = -1;
-    int codes[3];
+    pid_t without;
+    int codes[4];
     int code = ESCAPES_SKIP;
 
     if (argc == 3 && strcmp(argv[1], "--call") == 0)
@@ -368,9 +429,11 @@ int main(int argc, char **argv)
         nobody = start_as_nobody(only);
         contained = start_as_contained(only);
     }
+    without = start_without_namespaces();
     codes[0] = try_backends(only);
     codes[1] = wait_for(nobody);
     codes[2] = wait_for(contained);
+    codes[3] = wait_for(without);
     for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
         if (code == ESCAPES_SKIP || (codes[i] != 0 && codes[i] != ESCAPES_SKIP))
             code = codes[i];

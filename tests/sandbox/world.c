@@ -314,6 +314,7 @@ static void world_copy_self(struct world *w, const char *self)
 static void world_make(const struct world *w)
 {
     CLEANUP(mem_freep) char *link = world_path(w, "w/.tenax");
+    CLEANUP(mem_freep) char *pipe = world_path(w, "out/fifo");
 
     for (size_t i = 0; i < ARRAY_LEN(world_folders); i++) {
         CLEANUP(mem_freep) char *path = world_path(w, world_folders[i]);
@@ -321,6 +322,8 @@ static void world_make(const struct world *w)
         if (mkdir(path, 0755) < 0 && errno != EEXIST)
             BUG("cannot make %s: %s", path, strerrordesc_np(errno));
     }
+    if (mkfifo(pipe, 0666) < 0 && errno != EEXIST)
+        BUG("cannot make %s", pipe);
     if (symlink("../out/dir", link) < 0 && errno != EEXIST)
         BUG("cannot make %s", link);
     for (size_t i = 0; i < ARRAY_LEN(world_files); i++) {

@@ -106,7 +106,8 @@ static bool fits_any(const char *patterns, struct str name)
 static const char test_stems[] =
     "test_* *_test *_tests *-test *-tests *.test *.tests *.spec *_spec *-spec *.e2e *.cy *_SUITE "
     "test-* tests-* run_test run_tests run-tests runtests runtest conftest test tests spec "
-    "*.expected *.golden";
+    "*.expected *.golden assert asserts assertion assertions expect harness testing testlib* "
+    "testutil* testhelper* testkit* spec_helper rails_helper";
 static const char check_stems[] =
     "check check-* check_* *-check *_check verify verify-* verify_* validate validate-* validate_* "
     "accept acceptance smoke smoke-* smoke_* ci lint";
@@ -130,7 +131,8 @@ static bool name_is_test(struct str name)
     if ((!end.len || str_is_word_of(end, script_ends)) &&
         (fits_any(check_stems, stem) || str_is_word_of(stem, "run-tests run_tests runtests")))
         return true;
-    if (fits_any("expected expected-* expected_* *-expected *_expected golden golden-* golden_*",
+    if (fits_any("expected expected-* expected_* *-expected *_expected golden golden-* golden_* "
+                 "testcases testcases.* *-testcases *_testcases test-cases test_cases",
                  stem))
         return true;
     if (!end.len || !str_is_word_of(end, SOURCE_ENDS))

@@ -300,6 +300,8 @@ static bool object_to_new(const struct origin *o, struct str path, struct str co
         buf_adds(ret_why, "the test runner reads it");
     else if (is_read && name_is_hidden(path) && !is_named(path, command, condition))
         buf_adds(ret_why, "a hidden file that the check reads");
+    else if (is_used && kind == NAME_SETTINGS && trace_has(&first->trace.missing, path))
+        buf_adds(ret_why, "the check looked for it when the goal was set");
     else if (trace->is_seen && trace_has(&trace->made, path) && had_makefile(first))
         buf_adds(ret_why, "make reads it");
     else

@@ -146,6 +146,9 @@ void objections_explain(const objection_vec *v, const char *session, struct buf 
 
 /* Protected files that are not what they were. */
 void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret);
+/* Tests in the source they test, which is the work: those that were there must still be. */
+int origin_inline_tests(const struct origin *o, const struct origin_now *now, struct cancel *cancel,
+                        objection_vec *ret, struct err *err);
 /* What a run shows that the first one does not. *ret_partial: scripts and tests that ran then and
  * do not now, while others do: a matter for the judge. condition: the goal's; a hidden file that it
  * or the check names is the work. */

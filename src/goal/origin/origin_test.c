@@ -483,7 +483,7 @@ static void add_check(struct origin *o, const char *command, const char *records
 
     for (; *records; records++)
         buf_addc(&bytes, *records == '|' ? '\0' : *records == '^' ? '\x1f' : *records);
-    trace_read(&trace, buf_str(&bytes), "/w", "/tmp/room", "/home/u");
+    trace_read(&trace, buf_str(&bytes), "/w", "/w", "/tmp/room", "/home/u");
     if (origin_add_check(o, command, /*now=*/NULL, &trace, &touched, NULL, &err) < 0)
         fail_msg("%s", err.text);
 }
@@ -594,7 +594,7 @@ static void compare_runs(void **state)
         assert_int_equal(origin_look(o, NULL, &now, NULL), 0);
         for (const char *c = rows[i].then; *c; c++)
             buf_addc(&bytes, *c == '|' ? '\0' : *c == '^' ? '\x1f' : *c);
-        trace_read(&trace, buf_str(&bytes), "/w", "/tmp/room", "/home/u");
+        trace_read(&trace, buf_str(&bytes), "/w", "/w", "/tmp/room", "/home/u");
         origin_compare(o, &now, str_of(rows[i].command), STR(""), &trace, &untouched, &objections,
                        &partial);
         VEC_EACH(&objections, it) {
@@ -605,6 +605,57 @@ static void compare_runs(void **state)
         assert_string_equal(partial.len ? partial.ptr[0] : "", rows[i].partial);
         objections_release(&objections);
         trace_release(&trace);
+    }
+}
+
+/* Tests in the source they test. */
+static void inline_tests(void **state)
+{
+    static const char source[] =
+        "pub fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() "
+        "{\n        assert!(true);\n    }\n\n    #[should_panic]\n    "
+        "#[tokio::test(flavor = \"x\")]\n    async fn b() { f() }\n}\n";
+    static const struct {
+        const char *command, *objections;
+    } rows[] = {
+        {"sed -i 's/pub fn f/fn f/' a.rs", ""},
+        {"sed -i 's/^    //' a.rs", ""},
+        {"printf '#[test]\nfn c() {}\n' >> a.rs", ""},
+        {"git mv a.rs b.rs", ""},
+        {"sed -i 's/true/1 == 1/' a.rs", "a.rs changed"},
+        {"sed -i '/should_panic/d' a.rs", "a.rs changed"},
+        {"sed -i 's/    #.test]/    #[ignore]\\n&/' a.rs; sed -i '/fn a/,/^    }/d' a.rs",
+         "a.rs changed"},
+        {"sed -i '/mod tests/,$d' a.rs", "a.rs changed"},
+        {"rm a.rs", "a.rs gone"},
+        {"sed -i 's/f()/g()/' c.py", ""},
+        {"sed -i 's/1, 1/1, 2/' c.py", "c.py changed"},
+        {"sed -i 's/return/yield/' d.py", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(freep) struct origin *o = NULL;
+        CLEANUP(origin_now_release) struct origin_now now = ORIGIN_NOW_INIT;
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 14);
+        objection_vec objections = VEC_INIT;
+
+        work_run("find . -mindepth 1 -delete; rm -rf ../goal; git init -q", NULL);
+        work_put("a.rs", source);
+        work_put("c.py", "import unittest\ndef f(): f()\nclass TestA(unittest.TestCase):\n    def "
+                         "test_a(self):\n\n        self.assertEqual(1, 1)\n\nx = 1\n");
+        work_put("d.py", "def test_connection():\n    return 1\n");
+        work_run("git add .", NULL);
+        o = take();
+        work_run(rows[i].command, NULL);
+        assert_int_equal(origin_look(o, NULL, &now, NULL), 0);
+        assert_int_equal(origin_inline_tests(o, &now, NULL, &objections, NULL), 0);
+        VEC_EACH(&objections, it) {
+            buf_addf(&text, "%s%s %s", text.len ? ", " : "", it->path, objection_name(it->what));
+        }
+        if (!str_is(buf_str(&text), rows[i].objections))
+            fail_msg("%s: '%s', not '%s'", rows[i].command, buf_cstr(&text), rows[i].objections);
+        objections_release(&objections);
     }
 }
 
@@ -753,6 +804,7 @@ UNIT_TEST(origin)
         CASE(accepts),
         CASE(protects_what_is_read),
         CASE(compare_runs),
+        CASE(inline_tests),
         CASE(unseen),
         CASE(programs),
         CASE(on_disk),

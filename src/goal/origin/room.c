@@ -520,8 +520,7 @@ static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
 {
     const char *const places[] = {spec->temp, spec->origin->folder, "/dev/shm"};
     const char *wanted = getenv("TENAX_TEST_ROOM");
-    bool is_possible = !spec->must_copy && !wanted && confine_overlay_works(/*ret_why=*/NULL) &&
-                       !(spec->is_confined && strcmp(confine_backend()->name, "landlock") != 0);
+    bool is_possible = !spec->must_copy && !wanted && confine_overlay_works(/*ret_why=*/NULL);
 
     for (size_t i = 0; is_possible && i < ARRAY_LEN(places); i++) {
         if (can_be_upper(places[i]) && !room_is_below(places[i], spec->origin->dir)) {
@@ -577,8 +576,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->confine.write = (const char *const *)strv_get(&r->write);
     }
     fd_closep(&r->observe);
-    if (confine_observe_works(/*ret_why=*/NULL) &&
-        !(session && strcmp(confine_backend()->name, "landlock") != 0)) {
+    if (confine_observe_works(/*ret_why=*/NULL)) {
         r->observe = memfd_create("trace", MFD_CLOEXEC);
         if (r->observe >= 0)
             (void)fcntl(r->observe, F_SETFL, O_APPEND);
@@ -599,6 +597,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
     }
     if (r->observe >= 0) {
         r->observed[n++] = r->dir;
+        r->observed[n++] = r->origin->dir;
         r->observed[n++] = r->user_home;
         r->observed[n++] = r->home;
         for (size_t i = 0; i < ARRAY_LEN(trace_elsewhere); i++)

@@ -18,6 +18,13 @@
 #include "goal/survey.h"
 #include "sync/cancel.h"
 
+#define STEP_MAX_NS ((int64_t)100 * 1000 * 1000) /* should the clock be set back meanwhile */
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static int copy_file(const char *from, const char *to, const struct inventory_entry *e,
                      struct err *err)
 {
@@ -112,8 +119,7 @@ static int copy_git_folder(const char *from, const char *to, int depth, struct c
             rc = copy_git_folder(source, target, depth + 1, cancel, err);
         } else if (rc == 0 && S_ISREG(st.st_mode)) {
             struct inventory_entry look = {.mode = st.st_mode & 0777,
-                                           .mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                                                       st.st_mtim.tv_nsec};
+                                           .mtime_ns = ns_of(st.st_mtim)};
 
             rc = copy_file(source, target, &look, err);
         } else if (rc == 0) {
@@ -124,27 +130,49 @@ static int copy_git_folder(const char *from, const char *to, int depth, struct c
     return rc;
 }
 
-/* The clock that ctimes are taken from moves in steps: what is changed from now on has another. */
-static void wait_for_step(void)
+/* From now on every ctime is later than this: the clock that they are taken from moves in steps. */
+static int64_t wait_for_step(void)
 {
     struct timespec from, now;
 
-    clock_gettime(CLOCK_REALTIME_COARSE, &from);
+    clock_gettime(CLOCK_REALTIME, &from);
     do {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 500000}, NULL);
         clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    } while (now.tv_sec == from.tv_sec && now.tv_nsec == from.tv_nsec);
+    } while (ns_of(now) <= ns_of(from) && ns_of(from) - ns_of(now) < STEP_MAX_NS);
+    return ns_of(from);
+}
+
+/* A folder that was moved has another ctime; if something was made in it, another mtime, too. */
+static bool is_moved(const struct room *r, const char *path)
+{
+    CLEANUP(mem_freep) char *folder = path_dirname(path);
+    struct stat st;
+
+    while (strlen(folder) > strlen(r->dir)) {
+        char *above = path_dirname(folder);
+
+        if (lstat(folder, &st) < 0 ||
+            (ns_of(st.st_ctim) > r->copied_ns && ns_of(st.st_ctim) != ns_of(st.st_mtim))) {
+            mem_freep(&above);
+            return true;
+        }
+        mem_freep(&folder);
+        folder = above;
+    }
+    return false;
 }
 
 void room_copy_touched(const struct room *r, struct strv *ret)
 {
     VEC_EACH(&r->origin->files.entries, e) {
-        CLEANUP(mem_freep) char *path = path_join(r->dir, e->path.ptr);
+        CLEANUP(mem_freep) char *path = NULL;
         struct stat st;
 
-        if (e->flags & INVENTORY_PROTECTED && e->type == INVENTORY_FILE &&
-            (lstat(path, &st) < 0 ||
-             (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec > r->copied_ns))
+        if (!(e->flags & INVENTORY_PROTECTED) || e->type == INVENTORY_OTHER)
+            continue;
+        path = path_join(r->dir, e->path.ptr);
+        if (lstat(path, &st) < 0 || ns_of(st.st_ctim) > r->copied_ns || is_moved(r, path))
             strv_add(ret, e->path);
     }
 }
@@ -158,7 +186,6 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
     CLEANUP(mem_freep) char *git_dir = path_join(spec->origin->dir, ".git");
     CLEANUP(mem_freep) char *own_git = path_join(r->dir, ".git");
     int64_t left = ROOM_MAX_COPY;
-    struct timespec now;
 
     for (size_t i = 0; is_seen && i < files->entries.len; i++)
         is_hidden[i] = !is_seen[i];
@@ -187,8 +214,6 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
         if (spec->now && room_restore_git(r, spec, cancel, err) < 0)
             return -1;
     }
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    r->copied_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    wait_for_step();
+    r->copied_ns = wait_for_step();
     return 0;
 }

@@ -31,7 +31,7 @@ struct room {
     /* What room_confine() lends. */
     struct strv write, read_only, hides;
     struct confine_overlay overlays[ROOM_LAYERS];
-    const char *observed[8];
+    const char *observed[10];
     struct confinement confine;
 };
 

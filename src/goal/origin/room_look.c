@@ -127,8 +127,8 @@ int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
     if (r->observe >= 0 && r->confine.observe) {
         if (lseek(r->observe, 0, SEEK_SET) < 0 || buf_add_fd(&records, r->observe, err) < 0)
             return -1;
-        trace_read(ret_trace, buf_str(&records), r->dir, r->base, r->user_home);
-        trace_follow(ret_trace, r->dir);
+        trace_read(ret_trace, buf_str(&records), r->dir, r->origin->dir, r->base, r->user_home);
+        trace_follow(ret_trace, r->dir, r->origin->dir);
     }
     return find_touched(r, cancel, ret_touched, err);
 }

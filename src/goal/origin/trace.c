@@ -37,7 +37,7 @@ void trace_release(struct trace *t)
 
 struct reader {
     struct trace *t;
-    struct str dir, room, home;
+    struct str dir, also, room, home;
     struct map programs; /* by process id: its last X record, as text */
 };
 
@@ -53,9 +53,11 @@ static struct str base_of(struct str path)
 /* Relative to the workspace; false: it lies elsewhere. */
 static bool is_inside(const struct reader *r, struct str path, struct str *ret)
 {
-    if (!str_starts(path, r->dir) || path.len <= r->dir.len + 1 || path.ptr[r->dir.len] != '/')
+    struct str dir = str_starts(path, r->dir) ? r->dir : r->also;
+
+    if (!str_starts(path, dir) || path.len <= dir.len + 1 || path.ptr[dir.len] != '/')
         return false;
-    *ret = str_from(path, r->dir.len + 1);
+    *ret = str_from(path, dir.len + 1);
     return true;
 }
 
@@ -161,10 +163,14 @@ static void sort_all(struct trace *t)
     sort(&t->missing);
 }
 
-void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
-                const char *home)
+void trace_read(struct trace *t, struct str records, const char *dir, const char *also,
+                const char *room, const char *home)
 {
-    struct reader r = {.t = t, .dir = str_of(dir), .room = str_of(room), .home = str_of(home)};
+    struct reader r = {.t = t,
+                       .dir = str_of(dir),
+                       .also = str_of(also),
+                       .room = str_of(room),
+                       .home = str_of(home)};
     struct str record;
 
     t->is_seen = true;
@@ -201,10 +207,10 @@ static bool follow(const char *dir, const char *path, struct buf *ret)
     return true;
 }
 
-void trace_follow(struct trace *t, const char *dir)
+void trace_follow(struct trace *t, const char *dir, const char *also)
 {
     struct strv *const lists[] = {&t->ran, &t->read, &t->used, &t->made};
-    struct reader r = {.t = t, .dir = str_of(dir)};
+    struct reader r = {.t = t, .dir = str_of(dir), .also = str_of(also)};
     CLEANUP(buf_release) struct buf real = BUF_INIT(BUF_NO_LIMIT);
     struct str inside;
 

@@ -37,12 +37,13 @@ struct trace {
 extern const char *const trace_elsewhere[4];
 
 void trace_release(struct trace *t);
-/* dir: the workspace as the check saw it. room: a folder of the check's own that does not count,
- * but for what its home, "<room>/h", has from the user's. */
-void trace_read(struct trace *t, struct str records, const char *dir, const char *room,
-                const char *home);
+/* dir: the workspace as the check saw it. also: where it lies for others; may be the same. room: a
+ * folder of the check's own that does not count, but for what its home, "<room>/h", has from the
+ * user's. */
+void trace_read(struct trace *t, struct str records, const char *dir, const char *also,
+                const char *room, const char *home);
 /* Adds what links in the workspace lead to: dir as it is now. Waits for the disk. */
-void trace_follow(struct trace *t, const char *dir);
+void trace_follow(struct trace *t, const char *dir, const char *also);
 bool trace_has(const struct strv *list, struct str path);
 /* A build tool was among the programs. */
 bool trace_builds(const struct trace *t);

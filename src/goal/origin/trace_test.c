@@ -26,7 +26,7 @@ static void read_records(struct trace *t, const char *text)
 
     for (; *text; text++)
         buf_addc(&records, *text == '|' ? '\0' : *text == '^' ? '\x1f' : *text);
-    trace_read(t, buf_str(&records), "/w/app", "/tmp/room", "/home/u");
+    trace_read(t, buf_str(&records), "/w/app", "/w/app", "/tmp/room", "/home/u");
 }
 
 static void assert_list(const char *what, const struct strv *list, const char *expected)
