@@ -88,7 +88,7 @@ struct agent_spec {
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
-                                         agent_start() alone */
+                                         agent_new() alone */
     int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
     double max_usd;                   /* of the session; 0: no limit */
@@ -253,7 +253,7 @@ void agent_tell_file(const struct agent *a, const char *path, const char *event)
 void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel);
 
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
- * conf_on_change() has it. Waits for them, but not once the turn is interrupted. */
+ * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background

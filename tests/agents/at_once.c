@@ -6,14 +6,15 @@
  * Each session's main agent starts a child that it does not wait for, and both then say a long text
  * at the same time. Every agent's words must come out whole, in order and under its own name; who
  * shows the main agent alone must see nothing of the child, and its end is not the child's; an SDK
- * gets parent_tool_use_id. Both sessions share one network thread. The last part shows a session as
- * `tenax -p` does.
+ * gets parent_tool_use_id. Both sessions share one network thread and one control socket, where a
+ * client names the session that it means. The last part shows a session as `tenax -p` does.
  */
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -35,6 +36,7 @@
 #include "json/json.h"
 #include "llm/message.h"
 #include "proc/proc.h"
+#include "proto/listen.h"
 #include "proto/peer.h"
 #include "slash/slash.h"
 #include "sync/cancel.h"
@@ -290,8 +292,57 @@ static int count_threads(const char *name)
     return count;
 }
 
+/* ---- A client of the control socket ---- */
+
+static int client_connect(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/h/.tenax/run/%d.sock", dir, (int)getpid());
+    CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0, "no control socket");
+    return fd;
+}
+
+static void client_ask(int fd, const char *id, const char *session, const char *subtype)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1000);
+    struct err err = {0};
+
+    buf_addf(&line,
+             "{\"type\":\"control_request\",\"request_id\":\"%s\",\"session_id\":\"%s\","
+             "\"request\":{\"subtype\":\"%s\"}}\n",
+             id, session, subtype);
+    CHECK(fd_write_all(fd, buf_str(&line), &err) == 0, "%s", err.text);
+}
+
+/* Until this has come. */
+static void client_read(int fd, struct buf *got, const char *until)
+{
+    char part[65536];
+
+    while (!strstr(buf_cstr(got), until)) {
+        ssize_t n = read(fd, part, sizeof(part));
+
+        CHECK(n > 0, "the socket has hung up before %s: %.500s", until, buf_cstr(got));
+        buf_add(got, str_make(part, (size_t)n));
+    }
+}
+
+/* What a client gets that has asked to see one of them. */
+static void check_client(const struct buf *got, const struct session *seen,
+                         const struct session *other)
+{
+    CHECK(strstr(buf_cstr(got), host_session(seen->host)), "the client sees nothing");
+    CHECK(!strstr(buf_cstr(got), host_session(other->host)), "the client sees both sessions");
+}
+
 static void two_sessions(void)
 {
+    CLEANUP(buf_release) struct buf heard = BUF_INIT(64 << 20);
+    struct listen *listen = NULL;
+    struct err err = {0};
+    int client;
     struct session two[2];
     int64_t until_ms = clock_mono_ms() + 120000;
     struct host *found;
@@ -301,6 +352,13 @@ static void two_sessions(void)
     found = hub_take(hub, str_of(host_session(two[1].host)));
     CHECK(found == two[1].host, "the hub does not find a session by its id");
     hub_give(hub, found);
+    CHECK(listen_start(&two[0].shared, &listen, &err) == 0, "%s", err.text);
+    listen_add(listen, &two[1].shared);
+    client = client_connect();
+    client_ask(client, "r1", "00000000-0000-4000-8000-000000000000", "observe");
+    client_read(client, &heard, "not open in this process");
+    client_ask(client, "r2", host_session(two[1].host), "observe");
+    client_read(client, &heard, "\"r2\"");
     for (size_t i = 0; i < 2; i++)
         session_say(&two[i], "go");
     while (!session_is_over(&two[0]) || !session_is_over(&two[1])) {
@@ -318,8 +376,15 @@ static void two_sessions(void)
         check_lines(&two[i]);
         CHECK(two[i].turns > 4, "the agents of session %zu did not stream at once", i);
     }
-    for (size_t i = 0; i < 2; i++)
-        session_close_it(&two[i]);
+    client_read(client, &heard, "\"type\":\"result\"");
+    check_client(&heard, &two[1], &two[0]);
+    listen_remove(listen, &two[1].shared);
+    session_close_it(&two[1]);
+    client_ask(client, "r3", host_session(two[0].host), "observe");
+    client_read(client, &heard, "\"r3\"");
+    close(client);
+    listen_stop(listen);
+    session_close_it(&two[0]);
 }
 
 /* ---- As text ---- */
