@@ -111,11 +111,6 @@ void agent_take_over(struct agent *a)
     if (a->new_effort)
         a->spec.effort = a->effort_wanted;
     a->new_effort = false;
-    VEC_EACH(&a->spends, s) {
-        ledger_add_spend(&a->ledger, s);
-        mem_freep((char **)&s->model.ptr);
-    }
-    a->spends.len = 0;
     lock_give(&a->lock);
     if (toolbox) {
         toolbox_unref(a->spec.toolbox);
@@ -409,8 +404,6 @@ void agent_await_end(struct agent *a)
 static void agent_recall(struct agent *a, struct recall *r)
 {
     agent_adopt(a, r);
-    a->ledger = r->ledger;
-    r->ledger = (struct ledger){0};
     VEC_EACH(&r->queued, in) {
         in->kept = true;
         vec_push(&a->queue, *in);
@@ -437,6 +430,9 @@ struct agent *agent_new(const struct agent_spec *spec)
     gate_init(&a->gate);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
+    a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
+    if (spec->recall && !spec->spending)
+        spending_recall(a->spec.spending, &spec->recall->ledger);
     if (spec->recall)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
@@ -455,7 +451,6 @@ void agent_begin(struct agent *a, const struct agent_spec *spec)
     a->spec.system = spec->system;
     a->spec.context = spec->context;
     a->spec.journal = spec->journal;
-    a->spec.max_usd = spec->max_usd;
     a->is_begun = true;
     (void)mailbox_leave(a->mail, agent_go, a, /*anyway=*/true);
     agent_wake(a);
@@ -501,10 +496,6 @@ void agent_free(struct agent *a)
         mem_freep(note);
     }
     vec_release(&a->notes);
-    VEC_EACH(&a->spends, s) {
-        mem_freep((char **)&s->model.ptr);
-    }
-    vec_release(&a->spends);
     agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
@@ -519,7 +510,7 @@ void agent_free(struct agent *a)
     message_unref(a->deferred);
     buf_release(&a->start_context);
     buf_release(&a->start_words);
-    ledger_release(&a->ledger);
+    spending_unref(a->spec.spending);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
     lock_release(&a->lock);
@@ -606,16 +597,6 @@ void agent_set_effort(struct agent *a, enum effort effort)
 int64_t agent_context_tokens(const struct agent *a)
 {
     return a->last_input_tokens;
-}
-
-void agent_add_spend(struct agent *a, const struct tool_spend *spend)
-{
-    struct tool_spend mine = *spend;
-
-    mine.model.ptr = mem_dup(spend->model.ptr, spend->model.len);
-    lock_take(&a->lock);
-    vec_push(&a->spends, mine);
-    lock_give(&a->lock);
 }
 
 void agent_break_cache(struct agent *a, enum cache_break how)

@@ -229,12 +229,6 @@ void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 
 void call_heed(struct call *c, const struct hook_outcome *o)
 {
-    VEC_EACH(&o->spends, spend) {
-        struct tool_spend *kept = vec_add(&c->hook_spends);
-
-        *kept = *spend;
-        kept->model = arena_str(&c->arena, spend->model);
-    }
     if (o->context.len) {
         if (c->context.len)
             buf_addc(&c->context, '\n');
@@ -280,6 +274,7 @@ struct tool_call call_for_tool(struct call *c)
         .conf = spec->conf,
         .net = spec->net,
         .referee = spec->referee,
+        .spending = spec->spending,
         .spawner = spec->spawner,
         .model_name = c->model,
         .cancel = c->cancel,
@@ -501,7 +496,6 @@ void call_free(struct call *c)
     buf_release(&c->expanded);
     buf_release(&c->context);
     buf_release(&c->stop_reason);
-    vec_release(&c->hook_spends);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);
     arena_release(&c->arena);

@@ -54,8 +54,7 @@ struct call {
     struct tool_result result;
     struct buf context;     /* what hooks add for the model */
     struct buf stop_reason; /* what hooks tell the user */
-    VEC(struct tool_spend) hook_spends;
-    bool ran; /* its handler was called */
+    bool ran;               /* its handler was called */
     bool denied;
     bool unanswered; /* denied because nobody could be asked */
     bool stop_turn;  /* a hook said "continue": false */

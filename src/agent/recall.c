@@ -162,11 +162,11 @@ static int reader_cost(struct reader *r, struct err *err)
     r->to->ledger.time_ms = read_ms(json_path(v, "cost.durationMs"));
     r->to->ledger.api_ms = read_ms(json_path(v, "cost.apiDurationMs"));
     JSON_EACH(json_path(v, "cost.models"), it) {
-        struct tool_spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
+        struct spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
 
         (void)json_double(json_get(it, "usd"), &spend.usd);
         llm_usage_read(json_get(it, "usage"), &spend.usage);
-        ledger_add_spend(&r->to->ledger, &spend);
+        ledger_add(&r->to->ledger, &spend);
     }
     return 0;
 }
@@ -304,7 +304,7 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
                          const struct load_entry *e)
 {
     CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
-    struct tool_spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
+    struct spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
 
     if (e->flags & LOAD_PRESERVED)
         return;
@@ -321,7 +321,7 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
         return;
     map_set(&r->priced, buf_str(&answer), r);
     (void)json_double(json_get(line, "costUSD"), &spend.usd);
-    ledger_add_spend(&r->to->ledger, &spend);
+    ledger_add(&r->to->ledger, &spend);
 }
 
 /* The list of things to do, as the last call that changed it has it. */

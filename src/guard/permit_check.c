@@ -78,14 +78,54 @@ static bool state_guards_paths(const struct permit_state *s)
     return false;
 }
 
-/* "cd /where/it/is && git status": models like to say where they are. */
+static bool folder_has(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+/* The folder whose settings git would use in this one; NULL: none. A folder with HEAD and objects
+ * is a repository to git, too: bare. */
+static const char *judge_repository(struct judge *j, struct str folder, bool *ret_bare)
+{
+    CLEANUP(mem_freep) char *real = workspace_real(folder.ptr);
+    char *at = arena_cstr(&j->arena, str_of(real));
+
+    for (;;) {
+        char *slash = strrchr(at, '/');
+
+        *ret_bare = !folder_has(at, ".git");
+        if (!*ret_bare ||
+            (folder_has(at, "HEAD") && (folder_has(at, "objects") || folder_has(at, "commondir"))))
+            return at;
+        if (!slash || slash == at)
+            return NULL;
+        *slash = '\0';
+    }
+}
+
+static bool judge_is_same_repository(struct judge *j, struct str a, struct str b)
+{
+    bool bare_a, bare_b;
+    const char *of_a = judge_repository(j, a, &bare_a);
+    const char *of_b = judge_repository(j, b, &bare_b);
+
+    return of_a && of_b && !bare_a && !bare_b && strcmp(of_a, of_b) == 0;
+}
+
+/* "cd src && git status": in the repository it starts in. Behind a second cd the first one's folder
+ * is not known to be left. */
 static void judge_see_moves(struct judge *j)
 {
+    struct str cwd = word_files_cwd(&j->files);
+
     j->git_moves = rule_command_git_moves(j->command, &j->git_dirs);
     for (size_t i = 0; j->git_moves && i < j->git_dirs.len; i++) {
         struct str path = word_files_path(&j->files, str_of(j->git_dirs.ptr[i]));
 
-        if (!str_eq(path, word_files_cwd(&j->files)))
+        if (!str_eq(path, cwd) && !(j->git_dirs.len == 1 && judge_is_same_repository(j, path, cwd)))
             return;
     }
     if (j->git_moves)
@@ -186,14 +226,6 @@ static bool judge_is_critical(struct judge *j)
            (strcmp(cwd, dir) != 0 && rule_command_is_critical(j->command, dir, j->permit->home));
 }
 
-static bool folder_has(const char *folder, const char *name)
-{
-    CLEANUP(mem_freep) char *path = path_join(folder, name);
-    struct stat st;
-
-    return lstat(path, &st) == 0;
-}
-
 static bool names_git(struct str path)
 {
     return str_is(path, "git") || str_ends(path, STR("/git"));
@@ -216,26 +248,23 @@ static bool judge_names_git(const struct judge *j)
     return false;
 }
 
-/* A folder with HEAD and objects is a repository to git, and its file "config" names programs that
- * even git status runs. Edits and checkouts can make one; .git itself is protected. */
+/* A repository's file "config" names programs that even git status runs. Edits and checkouts can
+ * make a bare one, and a folder below can be a repository that came with the project; .git of the
+ * folder that the user works in is protected. */
 static bool judge_is_git_trap(struct judge *j)
 {
-    char *at;
+    const char *repository;
+    struct str cwd;
+    bool is_bare;
 
     if (!judge_names_git(j))
         return false;
-    at = arena_cstr(&j->arena, word_files_cwd(&j->files));
-    for (;;) {
-        char *slash = strrchr(at, '/');
-
-        if (folder_has(at, ".git"))
-            return false;
-        if (folder_has(at, "HEAD") && (folder_has(at, "objects") || folder_has(at, "commondir")))
-            return true;
-        if (!slash || slash == at)
-            return false;
-        *slash = '\0';
-    }
+    cwd = word_files_cwd(&j->files);
+    repository = judge_repository(j, cwd, &is_bare);
+    return repository &&
+           (is_bare ||
+            (!str_is(cwd, workspace_dir(j->permit->workspace)) &&
+             !judge_is_same_repository(j, cwd, str_of(workspace_dir(j->permit->workspace)))));
 }
 
 /* A repository elsewhere says what git runs, and nobody has looked at that one. */
@@ -503,7 +532,7 @@ static void permit_judge(struct judge *j)
     }
     if (judge_is_git_trap(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck",
-                  "git would run what the bare repository in this folder says");
+                  "git would run what the repository in this folder says");
         return;
     }
     if (judge_mode_allows(j)) {

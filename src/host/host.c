@@ -232,6 +232,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
         .permit = h->permit,
         .sandbox = h->sandbox,
         .models = &h->models,
+        .spending = h->spending,
         .is_interactive = h->is_interactive,
         .emit = host_emit_goal,
         .wake = host_nudge,
@@ -282,8 +283,8 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
     prompt_spec_style(&h->prompt, h->conf, ret_notes);
-    if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
-                      h->cancel, ret_notes, err) < 0)
+    if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
+                      spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
     models_note_names(h->conf, ret_notes);
     models_note_thinking(&h->models, h->thinking, h->effort, ret_notes);
@@ -392,7 +393,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->cancel = spec->cancel;
     h->session = spec->found;
     h->max_steps = spec->max_steps;
-    h->max_usd = spec->max_usd;
+    h->spending = spending_new();
+    spending_limit(h->spending, spec->max_usd);
     h->thinking = spec->thinking;
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
@@ -426,6 +428,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         return -1;
     }
     host_note_past(h);
+    if (session_recall(h->session))
+        spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -456,6 +460,7 @@ void host_free(struct host *h)
     conf_unlisten(h->conf, host_may_change, h);
     goals_free(h->goals);
     runner_free(h->runner);
+    spending_unref(h->spending);
     reload_free(h->reload);
     watch_free(h->watch);
     hook_registry_free(h->registry);

@@ -143,6 +143,7 @@ void host_make_agent(struct host *h)
         .effort = h->effort,
         .thinking = h->thinking,
         .thinking_budget = h->thinking_budget,
+        .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
         .news = briefing_news,
@@ -167,7 +168,6 @@ static int host_prepare(struct host *h, struct err *err)
     struct record *record = host_record(h);
     struct agent_spec rest = {
         .journal = record ? record_journal(record) : NULL,
-        .max_usd = h->max_usd,
     };
 
     goal_set_journal(goals_goal(h->goals), rest.journal);
@@ -395,7 +395,7 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
         return -1;
     if (p.dialect && !models_need_net(&h->models))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
-    if (h->max_usd > 0 && !model_price_known(&p.model))
+    if (spending_max_usd(h->spending) > 0 && !model_price_known(&p.model))
         return err_set(err, ERR_UNSUPPORTED,
                        "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
                        STR_ARG(p.model.name));

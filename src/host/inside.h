@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/hook_sight.h"
+#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
@@ -57,8 +58,8 @@ struct host {
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;
-    double max_usd;
-    struct host_past past; /* its cost counts towards max_usd */
+    struct spending *spending;
+    struct host_past past;
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
