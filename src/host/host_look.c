@@ -122,8 +122,8 @@ static int look_connect(struct host *h, struct err *err)
     return rc;
 }
 
-/* What a session has cost is written down by its agent, which begins for that: a process that does no
- * more would leave a question unpaid. */
+/* What a session has cost is written down by its agent, which begins for that: a process that does
+ * no more would leave a question unpaid. */
 static void look_paid(struct host *h)
 {
     (void)host_agent(h, /*err=*/NULL);
