@@ -128,6 +128,8 @@ static void batch_note_denial(struct batch *b, const struct call *c)
     jw_kstr(&w, "tool_name", c->name);
     jw_kstr(&w, "tool_use_id", c->id);
     jw_kraw(&w, "tool_input", buf_str(&c->expanded));
+    if (c->effects.len)
+        jw_kraw(&w, "effects", buf_str(&c->effects));
     jw_object_end(&w);
 }
 

@@ -125,7 +125,7 @@ static bool call_is_free(struct call *c)
         return false;
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    return answer.verdict == PERMIT_ALLOW;
+    return answer.verdict == PERMIT_ALLOW || answer.has_trial;
 }
 
 /* What cannot run gets its answer here. */
@@ -185,6 +185,7 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
     c->step = a->step;
     c->result = (struct tool_result)TOOL_RESULT_INIT;
     buf_init(&c->expanded, TOOL_MAX_TEXT);
+    buf_init(&c->effects, TOOL_MAX_TEXT);
     buf_init(&c->context, HOOK_MAX_TEXT);
     buf_init(&c->stop_reason, HOOK_MAX_TEXT);
     c->id = arena_str(&c->arena, block->id);
@@ -380,10 +381,9 @@ static void call_pipeline(struct call *c)
         call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
         return;
     }
-    if (leave == 0) {
+    if (leave == 0)
         call_run(c);
-        call_tell_folder(c, folder);
-    }
+    call_tell_folder(c, folder);
     call_after(c);
     call_keep_left(c);
     secret_scrub(&c->result.text);
@@ -494,6 +494,7 @@ void call_free(struct call *c)
         return;
     tool_result_release(&c->result);
     buf_release(&c->expanded);
+    buf_release(&c->effects);
     buf_release(&c->context);
     buf_release(&c->stop_reason);
     cancel_unref(c->cancel);

@@ -16,7 +16,7 @@
 #include "json/jw.h"
 
 /* 0 to go on, with what the hooks decided; -1: the call has its result. */
-static int call_before(struct call *c, enum hook_decision *ret)
+static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
@@ -57,6 +57,8 @@ static int call_before(struct call *c, enum hook_decision *ret)
         return -1;
     }
     *ret = o.decision == HOOK_DEFER ? HOOK_ASK : o.decision;
+    if (*ret == HOOK_ASK)
+        buf_add(ret_reason, buf_str(&o.reason));
     return 0;
 }
 
@@ -138,6 +140,8 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     call_hook_input(c, HOOK_PERMISSION_REQUEST, &w);
     if (suggestions.len)
         jw_kraw(&w, "permission_suggestions", suggestions);
+    if (c->effects.len)
+        jw_kraw(&w, "effects", buf_str(&c->effects));
     jw_object_end(&w);
     (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c, c->cancel,
                          &o, &err);
@@ -198,8 +202,7 @@ static bool call_is_vain(struct call *c, const struct rule_subject *subject)
 }
 
 /* Nobody but a person can say. As call_leave(). */
-static int call_ask(struct call *c, const struct rule_subject *subject,
-                    const struct permit_answer *why)
+int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
     CLEANUP(buf_release) struct buf suggestions = BUF_INIT(ASK_MAX_ANSWER);
@@ -227,6 +230,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
 
     ask.input = buf_str(&c->expanded);
     ask.suggestions = buf_str(&suggestions);
+    ask.effects = buf_str(&c->effects);
     if (asker)
         call_tell_asked(c, asker);
     asked_ms = clock_mono_ms();
@@ -267,13 +271,26 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
 }
 
 /* Rules, mode, hooks' leave, and at last a person. */
-static int call_permission(struct call *c, enum hook_decision hooks_say)
+static int call_permission(struct call *c, enum hook_decision hooks_say, struct str reason)
 {
     struct permit_answer answer;
     struct rule_subject subject;
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    if (answer.has_trial && hooks_say != HOOK_ALLOW) {
+        switch (call_try(c, &subject, &answer, /*must_ask=*/hooks_say == HOOK_ASK)) {
+        case CALL_TRIED:
+            return 1;
+        case CALL_ALLOWED:
+            return 0;
+        case CALL_REFUSED:
+            call_tell_denied(c);
+            return -1;
+        case CALL_UNTRIED:
+            break;
+        }
+    }
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked && hooks_say == HOOK_ALLOW)
             return 0;
@@ -284,20 +301,26 @@ static int call_permission(struct call *c, enum hook_decision hooks_say)
     /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */
     if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
         return 0;
-    if (hooks_say == HOOK_ASK && answer.verdict == PERMIT_ALLOW)
-        snprintf(answer.reason, sizeof(answer.reason), "a hook wants it to be asked");
-    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule &&
-                                                strcmp(answer.reason_type, "safetyCheck") != 0))
+    if (hooks_say == HOOK_ASK) {
+        if (!reason.len)
+            reason = STR("a hook wants it to be asked");
+        reason = str_clip(reason, sizeof(answer.reason) - 1);
+        (void)snprintf(answer.reason, sizeof(answer.reason), "%.*s", STR_ARG(reason));
+        answer.reason_type = "hook";
+    } else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule &&
+                                                  strcmp(answer.reason_type, "safetyCheck") != 0)) {
         return 0;
+    }
     return call_ask(c, &subject, &answer);
 }
 
 int call_leave(struct call *c)
 {
+    CLEANUP(buf_release) struct buf reason = BUF_INIT(HOOK_MAX_TEXT);
     enum hook_decision hooks_say;
 
     agent_refresh(c->agent);
-    if (call_before(c, &hooks_say) < 0)
+    if (call_before(c, &hooks_say, &reason) < 0)
         return -1;
-    return call_permission(c, hooks_say);
+    return call_permission(c, hooks_say, buf_str(&reason));
 }

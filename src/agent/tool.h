@@ -39,6 +39,7 @@ struct referee;
 struct sandbox;
 struct spawner;
 struct spending;
+struct trial;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -73,7 +74,8 @@ struct tool_call {
     const struct json *args;         /* fits the schema */
     const char *real; /* the path that it is about, as it was permitted; NULL: of none */
     struct workspace *workspace;
-    struct permit *permit;   /* the mode; plan mode is entered and left through it */
+    struct permit *permit; /* the mode; plan mode is entered and left through it */
+    struct trial *trial;   /* run on trial: nothing is to change (guard/trial.h); NULL: it is not */
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
     struct asker *asker;     /* to ask a person; NULL: nobody is there */
     const struct conf *conf;

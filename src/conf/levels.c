@@ -197,6 +197,11 @@ int levels_find(const struct conf_sources *from, struct arena *arena, struct lev
                                            .on_top = true,
                                            .name = "a client's settings",
                                            .text = from->over}));
+    if (from->policy.len)
+        vec_push(&l.list, ((struct source){.level = LEVEL_MANAGED,
+                                           .ours = true,
+                                           .name = "a client's managed settings",
+                                           .text = from->policy}));
     if (levels_add_managed(&l, arena, etc, "claude-code", false, err) < 0 ||
         levels_add_managed(&l, arena, etc, "tenax", true, err) < 0)
         return -1;

@@ -17,8 +17,10 @@
 #include "guard/protected.h"
 #include "guard/sandbox.h"
 #include "guard/tool_flags.h"
+#include "guard/trial.h"
 #include "guard/word_files.h"
 #include "guard/workspace.h"
+#include "json/json.h"
 
 /* A question with what is worked out once for it. */
 struct judge {
@@ -34,6 +36,7 @@ struct judge {
     struct word_files files;      /* those that were; else what may be written */
     struct strv git_dirs;         /* where git may run */
     bool git_moves;
+    bool can_try;       /* ABOUT_COMMAND: it can run on trial */
     struct arena arena; /* of all this */
     struct permit_answer *answer;
 };
@@ -132,6 +135,15 @@ static void judge_see_moves(struct judge *j)
         rule_command_stays(j->command);
 }
 
+/* Nothing that the text says about such a command counts, but for rules. */
+static bool judge_can_try(const struct judge *j)
+{
+    return j->subject->about == ABOUT_COMMAND && j->side == SIDE_INSIDE &&
+           !json_get_bool(j->subject->args, "run_in_background", false) &&
+           !rule_command_reaches_out(j->command) &&
+           trial_works(j->permit->sandbox, /*ret_why=*/NULL);
+}
+
 static void judge_prepare(struct judge *j, struct rule_subject *subject)
 {
     if (subject->about == ABOUT_PATH) {
@@ -148,6 +160,7 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
         word_files_init(&j->files, j->permit->workspace, &j->arena);
         word_files_add(&j->files, &j->words, /*only_writes=*/!j->guards_paths);
         judge_see_moves(j);
+        j->can_try = judge_can_try(j);
     }
 }
 
@@ -368,7 +381,8 @@ static bool judge_mode_allows(const struct judge *j)
         /* What leaves the sandbox is never harmless: even `cat` would read keys there. */
         if (j->side == SIDE_LEAVES)
             return false;
-        return judge_only_reads(j) || (accepts && judge_is_file_work(j)) || judge_is_confined(j);
+        return judge_is_confined(j) ||
+               (!j->can_try && (judge_only_reads(j) || (accepts && judge_is_file_work(j))));
     default:
         return false;
     }
@@ -419,6 +433,8 @@ static bool judge_rules_allow_command(struct judge *j)
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
         allowed = judge_may_edit(j, writes.ptr[i], &edits);
+    if (j->can_try && !used)
+        allowed = false; /* what it does there says more than its text */
     if (j->side == SIDE_LEAVES)
         allowed = allowed && used && judge_is_one_command(j);
     if (allowed && !used && edits)
@@ -478,7 +494,8 @@ static void permit_judge(struct judge *j)
         return;
     }
     if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&
-        !judge_only_looks(j)) {
+        (j->can_try || !judge_only_looks(j))) {
+        j->answer->has_trial = j->can_try && !judge_find(j, RULE_ASK);
         judge_say(j, PERMIT_DENY, "mode",
                   "plan mode is for looking: nothing is changed until the plan is accepted");
         return;
@@ -521,16 +538,16 @@ static void permit_judge(struct judge *j)
             "without dangerouslyDisableSandbox");
         return;
     }
-    if (judge_is_protected(j)) {
+    if (!j->can_try && judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
         return;
     }
-    if (judge_git_leaves(j)) {
+    if (!j->can_try && judge_git_leaves(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck",
                   "git would run in a folder outside the working folders");
         return;
     }
-    if (judge_is_git_trap(j)) {
+    if (!j->can_try && judge_is_git_trap(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck",
                   "git would run what the repository in this folder says");
         return;
@@ -556,6 +573,7 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
         return;
     }
+    j->answer->has_trial = j->can_try;
     if (j->state->mode == MODE_DONT_ASK)
         judge_say(j, PERMIT_ASK, "mode",
                   "no rule allows it, and the mode dontAsk denies what would have to be asked");
