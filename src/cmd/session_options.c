@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "guard/sandbox.h"
 
 /* Options of things to come: taken, and said once when they would change something. */
 static void options_not_yet(const struct args *args)
@@ -27,7 +28,6 @@ static void options_not_yet(const struct args *args)
         OPT_PROJECT_CONFIG_ROOT,
         OPT_PLUGIN_DIR,
         OPT_PLUGIN_DIR_NO_MCP,
-        OPT_MANAGED_SETTINGS,
         OPT_PERMISSION_PROMPTS,
     };
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
@@ -162,6 +162,10 @@ int session_options_read(struct session_options *o, struct cmd *c, bool is_inter
     }
     options_not_yet(&c->args);
     if ((is_interactive ? cmd_conf_load_trusted : cmd_conf_load)(c, &o->conf, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
+    if (sandbox_check(o->conf, &err) < 0) {
         say_error(&err);
         return EXIT_USAGE;
     }

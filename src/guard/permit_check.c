@@ -475,7 +475,7 @@ static void permit_judge(struct judge *j)
                   "it removes a folder that should not go without a question");
         return;
     }
-    if (j->state->mode == MODE_BYPASS) {
+    if (j->state->mode == MODE_BYPASS && !sandbox_in_force(j->permit->sandbox, j->permit)) {
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
@@ -490,6 +490,17 @@ static void permit_judge(struct judge *j)
             j, PERMIT_DENY, "sandboxOverride",
             "no command may leave the sandbox here (sandbox.allowUnsandboxedCommands); run it "
             "without dangerouslyDisableSandbox");
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS && j->side == SIDE_LEAVES) {
+        judge_say(j, PERMIT_DENY, "sandboxOverride",
+                  "in the mode %s nobody is asked, so no command may leave the sandbox; run it "
+                  "without dangerouslyDisableSandbox",
+                  mode);
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
     if (judge_is_protected(j)) {
