@@ -545,6 +545,9 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "other",
                   "no rule allows it, and it is not certain what it does: %s",
                   rule_command_doubt(j->command));
+    else if (j->side == SIDE_INSIDE && !sandbox_has_network(j->permit->sandbox))
+        judge_say(j, PERMIT_ASK, "other",
+                  "no rule allows it; it would run in the sandbox, without network");
     else
         judge_say(j, PERMIT_ASK, "other", "no rule allows it");
 }

@@ -304,6 +304,11 @@ const char *sandbox_why_not(const struct sandbox *s)
                : "";
 }
 
+bool sandbox_has_network(const struct sandbox *s)
+{
+    return !s || s->net != CONFINE_NET_NONE;
+}
+
 bool sandbox_frees_commands(const struct sandbox *s)
 {
     return s && s->frees_commands && sandbox_state(s) == SANDBOX_ON;

@@ -73,6 +73,8 @@ struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p);
 int sandbox_check(const struct conf *conf, struct err *err);
 /* Why there is none, for a person; empty when it is on, or off. */
 const char *sandbox_why_not(const struct sandbox *s);
+/* Whether commands inside reach any host, or each other. */
+bool sandbox_has_network(const struct sandbox *s);
 /* sandbox.autoAllowBashIfSandboxed: confined commands need no question in any mode. */
 bool sandbox_frees_commands(const struct sandbox *s);
 

@@ -170,6 +170,16 @@ static bool is_passed(const struct sandbox_job *j, const char *assignment)
     return !j || !secret_is_in(value) || strv_has(&j->sandbox->env, name);
 }
 
+/* What a sandbox refuses it refuses the next time, too: npm would try for 70 seconds. */
+static void set_retries(struct strv *env, bool has_network)
+{
+    static const char *const names[] = {"npm_config_fetch_retries", "PIP_RETRIES",
+                                        "CARGO_NET_RETRY", "BUNDLE_RETRY"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        set_variable(env, /*always=*/false, names[i], has_network ? "1" : "0");
+}
+
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
 {
     static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
@@ -190,6 +200,7 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     set_variable(ret, /*always=*/true, "TENAX_SANDBOX", "1");
     set_cache(j, ret, "XDG_CACHE_HOME", ".cache", "cache");
     set_cache(j, ret, "npm_config_cache", ".npm", "npm");
+    set_retries(ret, /*has_network=*/b->proxy);
     if (!b->proxy)
         return;
     /* Ours for the web, unless nothing but SOCKS leads anywhere. */
