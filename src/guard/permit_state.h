@@ -32,7 +32,7 @@ struct permit_state {
     bool never_bypass;
     bool never_auto;
     bool only_managed; /* rules that allow come from managed settings, and from nowhere else */
-    bool no_grants; /* what the project's settings allow does not count */
+    bool no_grants;    /* what the project's settings allow does not count */
     VEC(struct permit_rule *) rules;
 };
 
