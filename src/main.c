@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/test_switch.h"
 #include "cmd/cmd.h"
+#include "cmd/print.h"
 #include "conf/nearest.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -106,6 +107,8 @@ static int main_log(const struct args *args, const char *dir, struct err *err)
     CLEANUP(mem_freep) char *folder = NULL;
     char when[25];
 
+    if (args->given[OPT_DEBUG_TO_STDERR])
+        return log_open_stderr(err);
     if (file) {
         buf_adds(&path, file);
     } else if (args->given[OPT_DEBUG]) {
@@ -220,7 +223,7 @@ static int main_with_args(struct cmd *c)
 
     c->dir = main_dir(&c->args, &err);
     if (!c->dir || main_log(&c->args, c->dir, &err) < 0) {
-        say_error(&err);
+        print_failed(c, &err);
         return EXIT_USAGE;
     }
     if (signals_start(main_on_signal, c->cancel, &err) < 0) {

@@ -111,11 +111,6 @@ void agent_take_over(struct agent *a)
     if (a->new_effort)
         a->spec.effort = a->effort_wanted;
     a->new_effort = false;
-    VEC_EACH(&a->spends, s) {
-        ledger_add_spend(&a->ledger, s);
-        mem_freep((char **)&s->model.ptr);
-    }
-    a->spends.len = 0;
     lock_give(&a->lock);
     if (toolbox) {
         toolbox_unref(a->spec.toolbox);
@@ -358,8 +353,6 @@ static void agent_thread(void *arg)
 static void agent_recall(struct agent *a, struct recall *r)
 {
     agent_adopt(a, r);
-    a->ledger = r->ledger;
-    r->ledger = (struct ledger){0};
     VEC_EACH(&r->queued, in) {
         in->kept = a->spec.journal;
         vec_push(&a->queue, *in);
@@ -385,6 +378,9 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     lock_init(&a->lock);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
+    a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
+    if (spec->recall && !spec->spending)
+        spending_recall(a->spec.spending, &spec->recall->ledger);
     if (spec->recall)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
@@ -424,10 +420,6 @@ void agent_free(struct agent *a)
         mem_freep(note);
     }
     vec_release(&a->notes);
-    VEC_EACH(&a->spends, s) {
-        mem_freep((char **)&s->model.ptr);
-    }
-    vec_release(&a->spends);
     agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
@@ -442,7 +434,7 @@ void agent_free(struct agent *a)
     message_unref(a->deferred);
     buf_release(&a->start_context);
     buf_release(&a->start_words);
-    ledger_release(&a->ledger);
+    spending_unref(a->spec.spending);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
     lock_release(&a->lock);
@@ -528,16 +520,6 @@ void agent_set_effort(struct agent *a, enum effort effort)
 int64_t agent_context_tokens(const struct agent *a)
 {
     return a->last_input_tokens;
-}
-
-void agent_add_spend(struct agent *a, const struct tool_spend *spend)
-{
-    struct tool_spend mine = *spend;
-
-    mine.model.ptr = mem_dup(spend->model.ptr, spend->model.len);
-    lock_take(&a->lock);
-    vec_push(&a->spends, mine);
-    lock_give(&a->lock);
 }
 
 void agent_break_cache(struct agent *a, enum cache_break how)

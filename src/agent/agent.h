@@ -43,7 +43,6 @@ struct provider;
 struct recall;
 struct referee;
 struct spawner;
-struct tool_spend;
 struct toolbox;
 struct workspace;
 
@@ -88,7 +87,7 @@ struct agent_spec {
                                          agent_start() alone */
     int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
-    double max_usd;                   /* of the session; 0: no limit */
+    struct spending *spending; /* with what was spent before; kept by reference. NULL: its own */
     enum thinking thinking;
     int64_t thinking_budget;
     const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
@@ -124,11 +123,7 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
-    /* What it spends is added to another's account, too: of a child, to the session's. NULL: there
-     * is no other. The agent's thread. */
-    void (*spent)(void *arg, const struct tool_spend *spend);
-    void *spent_arg;
-    struct cancel *cancel; /* of the process: ends turn and agent */
+    struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 
 struct agent *agent_start(const struct agent_spec *spec, struct err *err);
@@ -217,10 +212,6 @@ void agent_set_effort(struct agent *a, enum effort effort);
 void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is kept */
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
-
-/* A call of a model that somebody made beside the conversation: its cost is the session's, from the
- * next turn on. */
-void agent_add_spend(struct agent *a, const struct tool_spend *spend);
 
 /* What the last call sent, as the provider has counted it; about so many tokens behind a
  * compaction, or when the conversation goes on; 0: not known yet. */

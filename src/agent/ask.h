@@ -31,8 +31,11 @@ struct ask {
     struct str tool_use_id;
     struct str input;        /* JSON object, expanded (tool.h) */
     struct str suggestions;  /* JSON array of permission updates, or empty */
+    struct str effects;      /* JSON object: what the command would change (guard/effects.h), or
+                              * "wanted":{"what","name"}: what it would reach; or empty */
     struct str reason;       /* for people: why it must be asked */
-    const char *reason_type; /* "rule", "mode", "workingDir", "safetyCheck", "hook", "other" */
+    const char *reason_type; /* "rule", "mode", "workingDir", "safetyCheck", "hook", "effects",
+                              * "network", "other" */
     struct str blocked_path; /* or empty */
     bool needs_person;       /* no rule can answer it */
 };

@@ -128,6 +128,8 @@ static void batch_note_denial(struct batch *b, const struct call *c)
     jw_kstr(&w, "tool_name", c->name);
     jw_kstr(&w, "tool_use_id", c->id);
     jw_kraw(&w, "tool_input", buf_str(&c->expanded));
+    if (c->effects.len)
+        jw_kraw(&w, "effects", buf_str(&c->effects));
     jw_object_end(&w);
 }
 
@@ -161,13 +163,6 @@ static void batch_heed(struct batch *b, struct call *c)
     }
     if (c->interrupt || c->result.ends_turn)
         cancel_set(t->cancel);
-    VEC_EACH(&c->result.spends, spend) {
-        agent_spent_aside(b->agent, t, spend,
-                          c->entry->flags & TOOL_REFEREE ? SPENT_JUDGE : SPENT_TOOL);
-    }
-    VEC_EACH(&c->hook_spends, spend) {
-        agent_spent_aside(b->agent, t, spend, SPENT_HOOK);
-    }
     if (!c->entry || !(c->entry->flags & TOOL_FINAL))
         return;
     if (c->result.is_error) {
@@ -436,7 +431,6 @@ static void batch_after(struct batch *b)
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_POST_TOOL_BATCH, STR(""), buf_str(&json), /*call=*/NULL,
                          b->turn->cancel, &o, &err);
-    agent_pay_hooks(b->agent, b->turn, &o);
     if (o.context.len)
         agent_remind(b->agent, buf_str(&o.context));
     if (o.stop || o.decision == HOOK_DENY) {

@@ -125,7 +125,7 @@ static bool call_is_free(struct call *c)
         return false;
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    return answer.verdict == PERMIT_ALLOW;
+    return answer.verdict == PERMIT_ALLOW || answer.has_trial;
 }
 
 /* What cannot run gets its answer here. */
@@ -185,6 +185,7 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
     c->step = a->step;
     c->result = (struct tool_result)TOOL_RESULT_INIT;
     buf_init(&c->expanded, TOOL_MAX_TEXT);
+    buf_init(&c->effects, TOOL_MAX_TEXT);
     buf_init(&c->context, HOOK_MAX_TEXT);
     buf_init(&c->stop_reason, HOOK_MAX_TEXT);
     c->id = arena_str(&c->arena, block->id);
@@ -229,12 +230,6 @@ void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 
 void call_heed(struct call *c, const struct hook_outcome *o)
 {
-    VEC_EACH(&o->spends, spend) {
-        struct tool_spend *kept = vec_add(&c->hook_spends);
-
-        *kept = *spend;
-        kept->model = arena_str(&c->arena, spend->model);
-    }
     if (o->context.len) {
         if (c->context.len)
             buf_addc(&c->context, '\n');
@@ -280,6 +275,7 @@ struct tool_call call_for_tool(struct call *c)
         .conf = spec->conf,
         .net = spec->net,
         .referee = spec->referee,
+        .spending = spec->spending,
         .spawner = spec->spawner,
         .model_name = c->model,
         .cancel = c->cancel,
@@ -385,10 +381,9 @@ static void call_pipeline(struct call *c)
         call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
         return;
     }
-    if (leave == 0) {
+    if (leave == 0)
         call_run(c);
-        call_tell_folder(c, folder);
-    }
+    call_tell_folder(c, folder);
     call_after(c);
     call_keep_left(c);
     secret_scrub(&c->result.text);
@@ -499,9 +494,9 @@ void call_free(struct call *c)
         return;
     tool_result_release(&c->result);
     buf_release(&c->expanded);
+    buf_release(&c->effects);
     buf_release(&c->context);
     buf_release(&c->stop_reason);
-    vec_release(&c->hook_spends);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);
     arena_release(&c->arena);

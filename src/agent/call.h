@@ -27,6 +27,7 @@ struct call;
 struct cancel;
 struct event;
 struct jw;
+struct permit_answer;
 
 enum call_state {
     CALL_READY,   /* may be started */
@@ -54,8 +55,8 @@ struct call {
     struct tool_result result;
     struct buf context;     /* what hooks add for the model */
     struct buf stop_reason; /* what hooks tell the user */
-    VEC(struct tool_spend) hook_spends;
-    bool ran; /* its handler was called */
+    struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty: not known */
+    bool ran;           /* its handler was called */
     bool denied;
     bool unanswered; /* denied because nobody could be asked */
     bool stop_turn;  /* a hook said "continue": false */
@@ -95,6 +96,17 @@ bool call_mail_is(const struct mail *m, const struct call *c);
 /* 0: it may run; -1: it has its result; 1: the same, and it is the tool's own: it cannot be done,
  * and nobody was asked. */
 int call_leave(struct call *c);
+/* The user, or hooks that answer in his place. As call_leave(). */
+int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why);
+/* Of a command that no rule decides about. */
+enum call_tried {
+    CALL_UNTRIED, /* it could not be tried: the question is about the command itself */
+    CALL_TRIED,   /* it has its result */
+    CALL_ALLOWED, /* it may run */
+    CALL_REFUSED, /* it has its result: a denial */
+};
+enum call_tried call_try(struct call *c, const struct rule_subject *subject,
+                         struct permit_answer *why, bool must_ask);
 struct tool_call call_for_tool(struct call *c); /* what its tool sees of it */
 void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* bad news, nothing else */
 void call_deny(struct call *c, struct str why);

@@ -138,6 +138,8 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     call_hook_input(c, HOOK_PERMISSION_REQUEST, &w);
     if (suggestions.len)
         jw_kraw(&w, "permission_suggestions", suggestions);
+    if (c->effects.len)
+        jw_kraw(&w, "effects", buf_str(&c->effects));
     jw_object_end(&w);
     (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c, c->cancel,
                          &o, &err);
@@ -198,8 +200,7 @@ static bool call_is_vain(struct call *c, const struct rule_subject *subject)
 }
 
 /* Nobody but a person can say. As call_leave(). */
-static int call_ask(struct call *c, const struct rule_subject *subject,
-                    const struct permit_answer *why)
+int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
     CLEANUP(buf_release) struct buf suggestions = BUF_INIT(ASK_MAX_ANSWER);
@@ -227,6 +228,7 @@ static int call_ask(struct call *c, const struct rule_subject *subject,
 
     ask.input = buf_str(&c->expanded);
     ask.suggestions = buf_str(&suggestions);
+    ask.effects = buf_str(&c->effects);
     if (asker)
         call_tell_asked(c, asker);
     asked_ms = clock_mono_ms();
@@ -274,6 +276,19 @@ static int call_permission(struct call *c, enum hook_decision hooks_say)
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    if (answer.has_trial && hooks_say != HOOK_ALLOW) {
+        switch (call_try(c, &subject, &answer, /*must_ask=*/hooks_say == HOOK_ASK)) {
+        case CALL_TRIED:
+            return 1;
+        case CALL_ALLOWED:
+            return 0;
+        case CALL_REFUSED:
+            call_tell_denied(c);
+            return -1;
+        case CALL_UNTRIED:
+            break;
+        }
+    }
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked && hooks_say == HOOK_ALLOW)
             return 0;

@@ -50,7 +50,6 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->first);
     buf_release(&o->shell);
     strv_release(&o->watch);
-    vec_release(&o->spends);
     arena_release(&o->arena);
 }
 
@@ -346,14 +345,6 @@ void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, st
     }
     if (decision == o->decision && decision != HOOK_SILENT)
         hook_outcome_say(o, &o->reason, reason);
-}
-
-void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend)
-{
-    struct tool_spend *kept = vec_add(&o->spends);
-
-    *kept = *spend;
-    kept->model = arena_str(&o->arena, spend->model);
 }
 
 int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,

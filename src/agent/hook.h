@@ -118,8 +118,7 @@ struct hook_outcome {
     struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
     bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was said */
     struct strv watch;      /* and what it has, at most HOOK_MAX_WATCH */
-    VEC(struct tool_spend) spends; /* calls of a model that hooks made; see hook_outcome_spend() */
-    struct arena arena;            /* of their names */
+    struct arena arena;     /* of their names */
 };
 #define HOOK_OUTCOME_INIT                                                                          \
     {                                                                                              \
@@ -144,7 +143,6 @@ void hook_outcome_stop(struct hook_outcome *o, struct str reason);
 /* On a new line of one of the outcome's texts; of one that is too long, the beginning and where the
  * whole is. */
 void hook_outcome_say(struct hook_outcome *o, struct buf *to, struct str text);
-void hook_outcome_spend(struct hook_outcome *o, const struct tool_spend *spend);
 
 /* Whether all of it is what a hook may send to a terminal: titles (OSC 0, 1, 2), notifications (OSC
  * 9, 99, 777), each ended by BEL or ST, and BEL (hook_terminal.c). */

@@ -237,13 +237,6 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     return r;
 }
 
-void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o)
-{
-    VEC_EACH(&o->spends, spend) {
-        agent_spent_aside(a, t, spend, SPENT_HOOK);
-    }
-}
-
 bool agent_may_change(struct agent *a, const char *source, const char *path)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;

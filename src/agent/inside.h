@@ -15,8 +15,8 @@
 #include "agent/history.h"
 #include "agent/hook.h"
 #include "agent/journal.h"
-#include "agent/ledger.h"
 #include "agent/referee.h"
+#include "agent/spending.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "guard/permit.h"
@@ -124,7 +124,6 @@ struct agent {
     bool new_thinking;
     enum thinking thinking_wanted;
     int64_t thinking_budget_wanted;
-    VEC(struct tool_spend) spends; /* models' names are ours to free */
     bool new_effort;
     enum effort effort_wanted;
     char prompt_id[ID_UUID_LEN + 1]; /* of the input that is worked for; or "" */
@@ -140,7 +139,6 @@ struct agent {
     enum effort turn_effort;        /* the same; UNSET: none. Written under the lock */
     bool has_lent;                  /* permission rules, for the turn */
     struct history history;
-    struct ledger ledger;
     bool said_context;
     bool asked_start;         /* SessionStart hooks were */
     struct buf start_context; /* what they have to add, until it is said */
@@ -209,7 +207,6 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
 /* What hooks spent on models of their own goes to the session. The agent's thread. */
-void agent_pay_hooks(struct agent *a, struct turn *t, const struct hook_outcome *o);
 
 /* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
  * that was read meanwhile. The agent's thread. */
@@ -219,11 +216,7 @@ void agent_await_asides(struct agent *a, int64_t ms); /* the agent's thread */
 /* The session ends; SessionEnd hooks have a short time to hear of it. Agent thread. */
 void agent_tell_end(struct agent *a);
 
-/* refereeing.c: costs, for the ledger and the referee; what else it is told and asked. */
-void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
-                 enum referee_who who, bool holds);
-void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
-                       enum referee_who who);
+/* refereeing.c: what the referee is told and asked. */
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result);
 enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms);
 /* Before each call of the model; true: the turn ends here (the note says why). */

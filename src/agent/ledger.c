@@ -5,10 +5,34 @@
 
 #include <math.h>
 
-#include "agent/tool.h"
 #include "base/arena.h"
-#include "base/err.h"
 #include "llm/model.h"
+
+const char *spent_who_name(enum spent_who who)
+{
+    static const char *const names[] = {
+        [SPENT_MAIN] = "main",   [SPENT_COMPACTION] = "compaction", [SPENT_TOOL] = "tool",
+        [SPENT_HOOK] = "hook",   [SPENT_JUDGE] = "judge",           [SPENT_ASIDE] = "aside",
+        [SPENT_CHILD] = "child",
+    };
+
+    return names[who];
+}
+
+struct spend spend_of(enum spent_who who, const struct model *m, const struct llm_usage *u)
+{
+    struct spend s = {
+        .who = who,
+        .model = m->name,
+        .window = m->window,
+        .max_output = m->max_output,
+        .usage = *u,
+        .usd = NAN,
+    };
+
+    (void)model_cost_usd(m, u, &s.usd, /*err=*/NULL);
+    return s;
+}
 
 void ledger_release(struct ledger *l)
 {
@@ -43,83 +67,41 @@ static struct ledger_row *ledger_row(struct ledger *l, struct str model)
     return row;
 }
 
-static void ledger_book(struct ledger *l, struct ledger_row *row, const struct llm_usage *u,
-                        double usd)
-{
-    llm_usage_add(&row->usage, u);
-    if (isnan(usd)) {
-        row->unknown = true;
-        l->unknown = true;
-        return;
-    }
-    row->usd += usd;
-    l->usd += usd;
-}
-
-void ledger_add(struct ledger *l, const struct model *m, const struct llm_usage *u)
-{
-    struct ledger_row *row = ledger_row(l, m->name);
-    double usd = NAN;
-
-    row->window = m->window;
-    row->max_output = m->max_output;
-    (void)model_cost_usd(m, u, &usd, /*err=*/NULL);
-    ledger_book(l, row, u, usd);
-}
-
-void ledger_add_spend(struct ledger *l, const struct tool_spend *s)
+void ledger_add(struct ledger *l, const struct spend *s)
 {
     struct ledger_row *row = ledger_row(l, s->model);
     struct model m;
 
-    if (!row->window) {
+    if (s->window || !row->window) {
         model_find(STR(""), s->model, &m); /* as far as the table goes: who gave it is not told */
-        row->window = m.window;
-        row->max_output = m.max_output;
+        row->window = s->window ? s->window : m.window;
+        row->max_output = s->max_output ? s->max_output : m.max_output;
     }
-    ledger_book(l, row, &s->usage, s->usd);
+    llm_usage_add(&row->usage, &s->usage);
+    if (isnan(s->usd)) {
+        row->unknown = true;
+        l->unknown = true;
+        return;
+    }
+    row->usd += s->usd;
+    l->usd += s->usd;
 }
 
-static double ledger_input_price(const struct model *m, enum cache_ttl cache)
+void ledger_merge(struct ledger *l, const struct ledger *past)
 {
-    double write = cache == CACHE_OFF  ? 0
-                   : cache == CACHE_1H ? m->price.cache_write_1h
-                                       : m->price.cache_write;
+    VEC_EACH(&past->rows, it) {
+        struct ledger_row *row = ledger_row(l, str_of(it->model));
 
-    return write > m->price.input ? write : m->price.input; /* unknown is never more */
-}
-
-int ledger_allow(const struct ledger *l, double max_usd, const struct model *m,
-                 enum cache_ttl cache, int64_t prompt_tokens, int64_t *io_max_tokens,
-                 struct err *err)
-{
-    double left;
-    double tokens;
-
-    if (!model_price_known(m))
-        return err_set(err, ERR_BUDGET,
-                       "--max-budget-usd: the price of %.*s/%.*s is unknown, so the cap cannot be "
-                       "kept; add it under \"models\" in settings.json",
-                       STR_ARG(m->provider), STR_ARG(m->name));
-    left = max_usd - l->usd;
-    if (left <= 0)
-        return err_set(err, ERR_BUDGET, "--max-budget-usd: %.4g of %.4g USD are spent", l->usd,
-                       max_usd);
-    left -= (double)prompt_tokens * ledger_input_price(m, cache) / 1e6;
-    tokens = m->price.output > 0 ? left / m->price.output * 1e6 : 1e9;
-    if (left <= 0 || tokens < 1) {
-        if (l->usd > 0)
-            return err_set(err, ERR_BUDGET,
-                           "--max-budget-usd: %.4g of %.4g USD are spent, and the next call's "
-                           "prompt alone would pass it",
-                           l->usd, max_usd);
-        return err_set(err, ERR_BUDGET,
-                       "--max-budget-usd: the prompt alone is expected to cost more than %g",
-                       max_usd);
+        llm_usage_add(&row->usage, &it->usage);
+        row->usd += it->usd;
+        row->unknown = row->unknown || it->unknown;
+        row->window = row->window ? row->window : it->window;
+        row->max_output = row->max_output ? row->max_output : it->max_output;
     }
-    if (tokens < (double)(*io_max_tokens ? *io_max_tokens : m->default_output))
-        *io_max_tokens = (int64_t)tokens;
-    return 0;
+    l->usd += past->usd;
+    l->unknown = l->unknown || past->unknown;
+    l->time_ms += past->time_ms;
+    l->api_ms += past->api_ms;
 }
 
 const struct model_spent *ledger_models(const struct ledger *l, struct arena *arena,

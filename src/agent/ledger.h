@@ -12,9 +12,30 @@
 #include "llm/dialect/dialect.h"
 
 struct arena;
-struct err;
 struct model;
-struct tool_spend;
+
+enum spent_who {
+    SPENT_MAIN,
+    SPENT_COMPACTION, /* in the agent's own name, but not in the conversation */
+    SPENT_TOOL,       /* by a tool for itself */
+    SPENT_HOOK,
+    SPENT_JUDGE,
+    SPENT_ASIDE, /* a question beside the conversation: a title, /btw */
+    SPENT_CHILD, /* by an agent below this one */
+    SPENT_COUNT,
+};
+const char *spent_who_name(enum spent_who who); /* "main" */
+
+/* What an answer of a model has cost. */
+struct spend {
+    enum spent_who who;
+    struct str model;           /* its name */
+    int64_t window, max_output; /* 0: as the table of models has them */
+    struct llm_usage usage;
+    double usd;   /* NAN: unknown */
+    bool is_step; /* an answer of the main model that held: not broken, retried, cut off */
+};
+struct spend spend_of(enum spent_who who, const struct model *m, const struct llm_usage *u);
 
 struct ledger_row {
     char *model;
@@ -32,19 +53,9 @@ struct ledger {
 };
 
 void ledger_release(struct ledger *l);
-void ledger_add(struct ledger *l, const struct model *m, const struct llm_usage *u);
-void ledger_add_spend(struct ledger *l, const struct tool_spend *s);
+void ledger_add(struct ledger *l, const struct spend *s);
+void ledger_merge(struct ledger *l, const struct ledger *past); /* the figures of both */
 void llm_usage_add(struct llm_usage *to, const struct llm_usage *u);
-
-/*
- * Whether another call may be made: the prompt is priced as if it had to be written to the cache,
- * and what is left of the budget limits the answer (*io_max_tokens, 0: the model's default), so
- * that one call cannot pass it. ERR_BUDGET when nothing is left, and when the model's prices are
- * not known: a cap that cannot be kept is not given.
- */
-int ledger_allow(const struct ledger *l, double max_usd, const struct model *m,
-                 enum cache_ttl cache, int64_t prompt_tokens, int64_t *io_max_tokens,
-                 struct err *err);
 
 /* For a report; everything in the arena. */
 const struct model_spent *ledger_models(const struct ledger *l, struct arena *arena,

@@ -162,11 +162,11 @@ static int reader_cost(struct reader *r, struct err *err)
     r->to->ledger.time_ms = read_ms(json_path(v, "cost.durationMs"));
     r->to->ledger.api_ms = read_ms(json_path(v, "cost.apiDurationMs"));
     JSON_EACH(json_path(v, "cost.models"), it) {
-        struct tool_spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
+        struct spend spend = {.model = json_get_str(it, "model"), .usd = NAN};
 
         (void)json_double(json_get(it, "usd"), &spend.usd);
         llm_usage_read(json_get(it, "usage"), &spend.usage);
-        ledger_add_spend(&r->to->ledger, &spend);
+        ledger_add(&r->to->ledger, &spend);
     }
     return 0;
 }
@@ -188,6 +188,7 @@ static void reader_queued_line(struct reader *r, const struct json *v)
     in.no_query = json_get_bool(v, "noQuery", false);
     if (message_parse(json_get(v, "message"), &in.message, /*err=*/NULL) < 0)
         in.message = message_user_text(json_get_str(v, "content"));
+    message_add_own(in.message, json_get(v, "blockData"));
     vec_push(&r->to->queued, in);
 }
 
@@ -303,7 +304,7 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
                          const struct load_entry *e)
 {
     CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
-    struct tool_spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
+    struct spend spend = {.model = json_get_str(message, "model"), .usd = NAN};
 
     if (e->flags & LOAD_PRESERVED)
         return;
@@ -320,7 +321,7 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
         return;
     map_set(&r->priced, buf_str(&answer), r);
     (void)json_double(json_get(line, "costUSD"), &spend.usd);
-    ledger_add_spend(&r->to->ledger, &spend);
+    ledger_add(&r->to->ledger, &spend);
 }
 
 /* The list of things to do, as the last call that changed it has it. */
@@ -456,6 +457,7 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
         r->to->unused++;
         return 0;
     }
+    message_add_own(m, json_get(line, "blockData"));
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
         if (e->flags & LOAD_TOOL_RESULT)

@@ -4,7 +4,7 @@
  *
  * Everything here is called on the agent's thread, in this order:
  *
- *   idle() → turn_begins() → { before_call() → spent() → tool_done()… }… → judge() → … →
+ *   idle() → turn_begins() → { before_call() → tool_done()… }… → judge() → … →
  * turn_ends()
  *
  * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects;
@@ -26,21 +26,6 @@ struct agent_input;
 struct cancel;
 struct err;
 struct message;
-
-enum referee_who {
-    SPENT_MAIN,
-    SPENT_COMPACTION, /* and other questions beside the conversation */
-    SPENT_TOOL,       /* by a tool for itself */
-    SPENT_HOOK,
-    SPENT_JUDGE,
-};
-
-struct referee_spend {
-    enum referee_who who;
-    const struct llm_usage *usage;
-    double usd;   /* NAN: unknown */
-    bool is_step; /* an answer of the main model that held: not broken, retried, cut off */
-};
 
 struct referee_tool {
     struct str name, id;
@@ -71,10 +56,9 @@ struct referee_call {
 void referee_call_release(struct referee_call *c);
 
 struct referee_verdict {
-    struct buf feedback;           /* go on: what is missing, said to the model */
-    bool fresh;                    /* the conversation shall begin anew from a summary first */
-    struct buf keep;               /* what that summary must keep */
-    VEC(struct tool_spend) spends; /* for the session's costs; spent() is not told of them */
+    struct buf feedback; /* go on: what is missing, said to the model */
+    bool fresh;          /* the conversation shall begin anew from a summary first */
+    struct buf keep;     /* what that summary must keep */
 };
 #define REFEREE_VERDICT_INIT                                                                       \
     {                                                                                              \
@@ -111,7 +95,6 @@ struct referee {
     int (*before_call)(struct referee *self, struct referee_call *ret);
     /* The conversation is being summed up: what must not be lost by that is added. */
     void (*restate)(struct referee *self, struct buf *ret);
-    void (*spent)(struct referee *self, const struct referee_spend *s);
     void (*tool_done)(struct referee *self, const struct referee_tool *t);
     /* 1: go on, *ret says how; 0: it may end; -1: could not tell (the turn ends with that error).
      * last: what the model said; NULL: nothing. */

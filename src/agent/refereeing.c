@@ -24,43 +24,6 @@ void referee_verdict_release(struct referee_verdict *v)
 {
     buf_release(&v->feedback);
     buf_release(&v->keep);
-    vec_release(&v->spends);
-}
-
-/* To the referee, and to whoever pays for this agent. */
-static void agent_tell_spent(struct agent *a, const struct referee_spend *s, struct str model)
-{
-    struct tool_spend spend = {.model = model, .usage = *s->usage, .usd = s->usd};
-
-    if (a->spec.referee)
-        a->spec.referee->spent(a->spec.referee, s);
-    if (a->spec.spent)
-        a->spec.spent(a->spec.spent_arg, &spend);
-}
-
-void agent_spent(struct agent *a, const struct model *m, const struct llm_usage *u,
-                 enum referee_who who, bool holds)
-{
-    struct referee_spend s = {
-        .who = who,
-        .usage = u,
-        .usd = NAN,
-        .is_step = holds && who == SPENT_MAIN,
-    };
-
-    ledger_add(&a->ledger, m, u);
-    (void)model_cost_usd(m, u, &s.usd, /*err=*/NULL);
-    agent_tell_spent(a, &s, m->name);
-}
-
-void agent_spent_aside(struct agent *a, struct turn *t, const struct tool_spend *spend,
-                       enum referee_who who)
-{
-    struct referee_spend s = {.who = who, .usage = &spend->usage, .usd = spend->usd};
-
-    ledger_add_spend(&a->ledger, spend);
-    llm_usage_add(&t->usage, &spend->usage);
-    agent_tell_spent(a, &s, spend->model);
 }
 
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result)
@@ -122,10 +85,6 @@ int turn_ask_referee(struct agent *a, struct turn *t)
     if (!referee)
         return 0;
     r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
-    VEC_EACH(&v.spends, spend) { /* it knows of its own */
-        ledger_add_spend(&a->ledger, spend);
-        llm_usage_add(&t->usage, &spend->usage);
-    }
     if (r <= 0)
         return r;
     if (v.fresh)

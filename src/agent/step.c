@@ -83,6 +83,7 @@ void step_name_blocks(struct step *s)
 void step_keep(struct step *s)
 {
     struct event *e = step_event_made(s, EVENT_STEP_DONE);
+    bool unknown;
 
     e->model = arena_str(&e->arena, s->reply.message->model);
     e->stop = s->reply.stop;
@@ -90,7 +91,9 @@ void step_keep(struct step *s)
     e->usage = s->reply.usage;
     e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
     e->ttft_ms = s->reply.first_token_ms;
-    e->usd = s->agent->ledger.unknown ? NAN : s->agent->ledger.usd;
+    e->usd = spending_usd(s->agent->spec.spending, &unknown);
+    if (unknown)
+        e->usd = NAN;
     agent_emit(s->agent, e, s->turn->cancel);
     s->open = false;
 }
@@ -221,8 +224,7 @@ static void step_account_void(struct step *s)
     struct agent *a = s->agent;
 
     if (s->heard.known) {
-        agent_spent(a, &agent_provider(a, s->turn->provider)->model, &s->heard,
-                    s->aside ? SPENT_COMPACTION : SPENT_MAIN, /*holds=*/false);
+        spending_book_usage(&s->paid, &agent_provider(a, s->turn->provider)->model, &s->heard);
         llm_usage_add(&s->turn->usage, &s->heard);
     }
     s->heard = (struct llm_usage){0};
@@ -399,22 +401,19 @@ static void step_request(struct step *s, struct llm_request *ret)
         ret->tools = toolbox_llm(a->spec.toolbox, &ret->tool_count);
 }
 
-/* Of all models that may answer, the tightest limit counts: the cap holds whoever does. */
+/* The limits hold whichever of the models answers. */
 static int step_afford(struct step *s, struct llm_request *request, struct err *err)
 {
     struct agent *a = s->agent;
-    int64_t tokens = step_estimate(a);
+    struct spending_rate rate = {0};
 
-    if (!(a->spec.max_usd > 0))
-        return 0;
     for (size_t i = s->turn->provider; i < agent_provider_count(a); i++) {
         const struct model *m = &agent_provider(a, i)->model;
 
-        if (ledger_allow(&a->ledger, a->spec.max_usd, m, step_cache(a->spec.conf, m), tokens,
-                         &request->max_tokens, err) < 0)
-            return -1;
+        spending_rate_add(&rate, m, step_cache(a->spec.conf, m));
     }
-    return 0;
+    return spending_reserve(a->spec.spending, s->aside ? SPENT_COMPACTION : SPENT_MAIN, &rate,
+                            step_estimate(a), &request->max_tokens, s->turn->cancel, &s->paid, err);
 }
 
 /* Waits for one mail, or for the call's own clock. 1: complete. */
@@ -460,9 +459,11 @@ static void step_account(struct step *s)
     struct agent *a = s->agent;
     const struct llm_usage *u = &s->reply.usage;
     struct llm_usage spent = u->known ? *u : step_guess(s);
+    struct spend spend;
 
-    agent_spent(a, s->reply.model, &spent, s->aside ? SPENT_COMPACTION : SPENT_MAIN,
-                /*holds=*/true);
+    spend = spend_of(s->paid.who, s->reply.model, &spent);
+    spend.is_step = !s->aside;
+    spending_book(&s->paid, &spend);
     llm_usage_add(&s->turn->usage, u);
     pace_call(a->pace, &s->reply);
     a->calls_since += !s->aside;
@@ -494,8 +495,10 @@ int step_call(struct step *s, struct err *err)
         return -1;
     s->start_ms = clock_mono_ms();
     call = llm_call_start(a->spec.net, &options, &request, a->mail, step_event, s, err);
-    if (!call)
+    if (!call) {
+        spending_settle(&s->paid);
         return -1;
+    }
     while (r == 0)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - s->start_ms;
@@ -513,10 +516,11 @@ int step_call(struct step *s, struct err *err)
         step_account_void(s);
         if (!s->reply.message)
             step_drop(s, err ? str_of(err->text) : STR(""));
-        return -1;
+    } else {
+        step_account(s);
     }
-    step_account(s);
-    return 0;
+    spending_settle(&s->paid);
+    return r < 0 ? -1 : 0;
 }
 
 int step_ask(struct step *s, const struct step_aside *aside, struct err *err)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "agent/batch.h"
+#include "agent/spending.h"
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/vec.h"
@@ -40,6 +41,7 @@ struct step {
     struct turn *turn;
     const struct step_aside *aside; /* NULL: the history goes out */
     struct batch batch;
+    struct spending_call paid;
     int64_t start_ms;      /* when it was asked */
     bool open;             /* STEP_STARTED was told, neither DONE, VOID nor CUT */
     bool is_cut;           /* by an interrupt */

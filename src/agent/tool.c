@@ -14,7 +14,6 @@ void tool_result_release(struct tool_result *r)
         buf_release(&image->bytes);
     }
     vec_release(&r->images);
-    vec_release(&r->spends);
     buf_release(&r->text);
     buf_release(&r->data);
 }

@@ -38,6 +38,8 @@ struct provider;
 struct referee;
 struct sandbox;
 struct spawner;
+struct spending;
+struct trial;
 struct workspace;
 
 #define TOOL_MAX_TEXT ((size_t)32 << 20)    /* of a result before capping */
@@ -46,13 +48,6 @@ struct workspace;
 struct tool_image {
     const char *media_type; /* "image/png" */
     struct buf bytes;
-};
-
-/* A call of a model that a tool made for itself; it is added to the session's cost. */
-struct tool_spend {
-    struct str model; /* its name, in static memory or the provider's */
-    struct llm_usage usage;
-    double usd; /* NAN: unknown */
 };
 
 struct tool_result {
@@ -64,7 +59,6 @@ struct tool_result {
     bool is_capped;   /* the tool has cut and spilled its text itself */
     bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
     bool ends_turn;   /* and wants the turn to end */
-    VEC(struct tool_spend) spends;
 };
 
 #define TOOL_RESULT_INIT                                                                           \
@@ -80,14 +74,16 @@ struct tool_call {
     const struct json *args;         /* fits the schema */
     const char *real; /* the path that it is about, as it was permitted; NULL: of none */
     struct workspace *workspace;
-    struct permit *permit;   /* the mode; plan mode is entered and left through it */
+    struct permit *permit; /* the mode; plan mode is entered and left through it */
+    struct trial *trial;   /* run on trial: nothing is to change (guard/trial.h); NULL: it is not */
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
     struct asker *asker;     /* to ask a person; NULL: nobody is there */
     const struct conf *conf;
-    struct net *net;         /* NULL: this run has no network */
-    struct referee *referee; /* NULL: there is none */
-    struct spawner *spawner; /* to start agents; NULL: none can be started here */
-    const char *model_name;  /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
+    struct net *net;           /* NULL: this run has no network */
+    struct referee *referee;   /* NULL: there is none */
+    struct spending *spending; /* where calls of a model are paid; NULL: they cost nothing */
+    struct spawner *spawner;   /* to start agents; NULL: none can be started here */
+    const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
     /* What is going on, for people: replaces what was said before. Any thread. */

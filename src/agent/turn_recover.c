@@ -40,7 +40,7 @@ static bool turn_raise_cap(struct agent *a, struct turn *t)
     const struct model *m = &agent_provider(a, t->provider)->model;
 
     if (t->max_tokens || !m->long_output || m->max_output <= m->default_output ||
-        a->spec.max_usd > 0)
+        spending_max_usd(a->spec.spending) > 0)
         return false;
     t->max_tokens = m->max_output;
     return true;

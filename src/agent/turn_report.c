@@ -27,31 +27,17 @@ void turn_tell_failure(struct agent *a, struct turn *t, const char *category, co
                          t->cancel, &o, &err);
 }
 
-/* What the session has cost so far. */
-static void report_costs(const struct agent *a, struct arena *arena, struct turn_report *r)
-{
-    r->total_ms = a->ledger.time_ms;
-    r->total_api_ms = a->ledger.api_ms;
-    r->total_usd = a->ledger.usd;
-    r->cost_unknown = a->ledger.unknown;
-    r->models = ledger_models(&a->ledger, arena, &r->model_count);
-}
-
 void agent_record_spends(struct agent *a)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct turn_report r = {.end = a->last_end};
     struct journal *journal = a->spec.journal;
     struct err err = {0};
-    bool any;
 
-    lock_take(&a->lock);
-    any = a->spends.len > 0;
-    lock_give(&a->lock);
-    if (!any || !journal || a->left_open) /* what waits to be gone on with is still the last */
+    /* A turn that is open, to be continued, is still the last. */
+    if (!spending_is_unreported(a->spec.spending) || !journal || a->left_open)
         return;
-    agent_take_over(a);
-    report_costs(a, &arena, &r);
+    spending_report(a->spec.spending, &arena, &r);
     if (journal->turn_done(journal, &r, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
 }
@@ -79,12 +65,12 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
-    a->ledger.time_ms += r->duration_ms;
-    a->ledger.api_ms += r->duration_api_ms;
-    report_costs(a, &e->arena, r);
+    spending_add_time(a->spec.spending, r->duration_ms, r->duration_api_ms);
+    spending_report(a->spec.spending, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
-    r->usage = t->usage;
+    spending_take_beside(a->spec.spending, &r->usage);
+    llm_usage_add(&r->usage, &t->usage);
     r->denials = arena_str(&e->arena, buf_str(&denials));
     r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
     r->structured = arena_str(&e->arena, buf_str(&t->final_args));

@@ -118,7 +118,6 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     jw_object_end(&w);
     r = agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), /*call=*/NULL,
                        t->cancel, &o, &err);
-    agent_pay_hooks(a, t, &o);
     if (r < 0 && (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
         buf_adds(&t->note, err.text);
         return -1;
@@ -156,7 +155,6 @@ static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struc
     jw_object_end(&w);
     r = agent_hook_run(a, HOOK_USER_PROMPT_EXPANSION, str_of(c->name), buf_str(&json),
                        /*call=*/NULL, t->cancel, &o, &err);
-    agent_pay_hooks(a, t, &o);
     if (r < 0 && (err.code == ERR_DENIED || err.code == ERR_CANCELLED)) {
         buf_adds(&t->note, err.text);
         return -1;

@@ -127,6 +127,42 @@ ssize_t disk_write(int fd, const void *bytes, size_t len)
     return disk_write_through(fd, bytes, len);
 }
 
+/* Steps are whole: one that is to be torn is not made. */
+static int disk_step_in_test(void)
+{
+    int64_t number = atomic_fetch_add(&disk_seen, 1) + 1;
+    enum disk_test test = (enum disk_test)atomic_load(&disk_test);
+
+    if (test == DISK_FULL && number >= disk_target)
+        return (int)disk_fail(ENOSPC);
+    if (number != disk_target || test >= DISK_COMMIT || test == DISK_AFTER)
+        return 0;
+    if (test == DISK_EIO)
+        return (int)disk_fail(EIO);
+    kill(getpid(), SIGKILL);
+    return (int)disk_fail(EIO); /* until it arrives */
+}
+
+int disk_step(void)
+{
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) != DISK_OFF)
+        return disk_step_in_test();
+    return 0;
+}
+
+int disk_rename(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    int rc;
+
+    if (disk_step() < 0)
+        return -1;
+    rc = renameat2(from_dir, from, to_dir, to, flags);
+    if (atomic_load_explicit(&disk_test, memory_order_relaxed) == DISK_AFTER &&
+        atomic_load(&disk_seen) == disk_target)
+        kill(getpid(), SIGKILL);
+    return rc;
+}
+
 int64_t disk_syncs(void)
 {
     return atomic_load(&disk_synced);

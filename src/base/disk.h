@@ -23,6 +23,10 @@ void disk_test_mode(const char *spec); /* from main(), when the variable is set 
 /* As write(2) and fdatasync(2), but for EINTR. */
 ssize_t disk_write(int fd, const void *bytes, size_t len);
 int disk_sync(int fd);
+/* As renameat2(2), and a step of any other kind that changes files: numbered as writes are. The
+ * step is the caller's, made after disk_step() has returned 0. */
+int disk_rename(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int disk_step(void);
 int64_t disk_syncs(void); /* how many there were in test mode */
 
 /* Around what a library commits for us. */

@@ -32,6 +32,18 @@ int log_open(const char *path, struct err *err)
     return 0;
 }
 
+int log_open_stderr(struct err *err)
+{
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+    if (fd < 0)
+        return err_sys(err, ERR_IO, "cannot write the log to standard error");
+    log_close();
+    atomic_store(&log_fd, fd);
+    atomic_store(&log_enabled, true);
+    return 0;
+}
+
 void log_close(void)
 {
     int fd;

@@ -18,6 +18,7 @@ extern atomic_bool log_enabled;
 
 /* Appends to path (0600, made when missing). */
 int log_open(const char *path, struct err *err);
+int log_open_stderr(struct err *err); /* to standard error instead */
 void log_close(void);
 
 /* area is the room: log_debug("net", "..."). Arguments are not evaluated while the log is off. */

@@ -59,11 +59,12 @@ int cmd_interactive(struct cmd *c)
         .unlisten = interactive_unlisten,
     };
     struct tui_end end;
-    int code;
+    struct err err = {0};
 
-    code = session_options_read(&options, c, /*is_interactive=*/true);
-    if (code != EXIT_OK)
-        return code;
+    if (session_options_read(&options, c, /*is_interactive=*/true, &err) < 0) {
+        say_error(&err);
+        return EXIT_USAGE;
+    }
     interactive_prompt(c, &options.host.session, &prompt);
     spec.prompt = buf_str(&prompt);
     spec.is_demo = getenv("TENAX_DEMO");

@@ -51,6 +51,16 @@ struct print {
     bool only_reports;    /* the session's goal is stopped, and nothing else was asked for */
 };
 
+/* Words, but for empty ones: clients write the value of a switch there. */
+static bool print_has_prompt(const struct args *args)
+{
+    for (size_t i = 0; i < args->words.len; i++) {
+        if (args->words.ptr[i][0])
+            return true;
+    }
+    return false;
+}
+
 static int print_formats(struct print *p, struct err *err)
 {
     const struct args *args = &p->cmd->args;
@@ -67,7 +77,7 @@ static int print_formats(struct print *p, struct err *err)
     if (p->input_lines && !p->lines)
         return err_set(err, ERR_BAD_INPUT,
                        "--input-format=stream-json requires --output-format=stream-json");
-    if (p->input_lines && args->words.len)
+    if (p->input_lines && print_has_prompt(args))
         return err_set(err, ERR_BAD_INPUT,
                        "with --input-format=stream-json the prompt comes on standard input");
     if (args->given[OPT_INCLUDE_PARTIAL_MESSAGES] && !p->lines)
@@ -77,6 +87,24 @@ static int print_formats(struct print *p, struct err *err)
         return err_set(err, ERR_BAD_INPUT,
                        "--replay-user-messages requires --input-format=stream-json");
     return 0;
+}
+
+void print_failed(struct cmd *c, const struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(PRINT_MAX_TEXT);
+    struct str format = str_of(args_get(&c->args, OPT_OUTPUT_FORMAT));
+    bool is_array = str_is(format, "json") && c->args.given[OPT_VERBOSE];
+    int code;
+
+    say_error(err);
+    if (!str_is(format, "json") && !str_is(format, "stream-json"))
+        return;
+    if (is_array)
+        buf_addc(&line, '[');
+    stream_json_failure(str_of(err->text), &line);
+    if (is_array)
+        buf_insert(&line, line.len - 1, STR("]"));
+    (void)say_out(buf_str(&line), c->cancel, &code);
 }
 
 /* The way in for other programs. It is not worth failing for. */
@@ -204,7 +232,7 @@ static int print_stdio(struct print *p)
             return EXIT_PIPE;
         if (cmd_signal_code())
             return cmd_signal_code();
-        say_error(&err);
+        print_failed(p->cmd, &err);
         return EXIT_FAILED;
     }
     if (cmd_signal_code())
@@ -237,6 +265,7 @@ static int print_with(struct print *p, struct str prompt)
     if (prompt.len)
         p->input.message = message_user_text(prompt);
     peer_session_init(&p->session, p->host, p->slash, &show);
+    p->session.ends_itself = !p->input_lines;
     if (p->json || p->lines)
         code = print_stdio(p);
     else
@@ -316,12 +345,12 @@ static int print_session(struct print *p)
     if (print_host(p, &prompt, &notes, &p->host, &err) < 0) {
         if (err.code == ERR_CANCELLED && cmd_signal_code())
             return cmd_signal_code();
-        say_error(&err);
+        print_failed(p->cmd, &err);
         return EXIT_USAGE;
     }
     print_notes(p, &notes);
     if (print_check_words(p, buf_str(&prompt), &err) < 0) {
-        say_error(&err);
+        print_failed(p->cmd, &err);
         host_free(p->host);
         return EXIT_USAGE;
     }
@@ -345,8 +374,9 @@ int print_run(struct cmd *c, const struct print_order *order)
     if (print_formats(&p, &err) < 0) {
         say_plain("Error: %s", err.text); /* the words scripts know from elsewhere */
         code = EXIT_USAGE;
-    } else {
-        code = session_options_read(&p.options, c, /*is_interactive=*/false);
+    } else if (session_options_read(&p.options, c, /*is_interactive=*/false, &err) < 0) {
+        print_failed(c, &err);
+        code = EXIT_USAGE;
     }
     if (order->resume)
         p.spec->session.resume = order->resume;

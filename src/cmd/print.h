@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct cmd;
+struct err;
 struct goal_argument;
 
 /* Beside the options. */
@@ -17,4 +18,8 @@ struct print_order {
 };
 
 /* The exit code. */
+/* A session that could not begin: why, on standard error and, with --output-format json or
+ * stream-json, as the result that the caller waits for. */
+void print_failed(struct cmd *c, const struct err *err);
+
 int print_run(struct cmd *c, const struct print_order *order);

@@ -123,6 +123,7 @@ static int options_session(const struct args *args, struct session_spec *ret, st
 {
     *ret = (struct session_spec){
         .id = args_get(args, OPT_SESSION_ID),
+        .title = args_get(args, OPT_NAME),
         .continues = args->given[OPT_CONTINUE],
         .resume = args_get(args, OPT_RESUME),
         .forks = args->given[OPT_FORK_SESSION],
@@ -152,32 +153,21 @@ static int options_parse(struct session_options *o, struct cmd *c, struct err *e
     return 0;
 }
 
-int session_options_read(struct session_options *o, struct cmd *c, bool is_interactive)
+int session_options_read(struct session_options *o, struct cmd *c, bool is_interactive,
+                         struct err *err)
 {
-    struct err err = {0};
-
-    if (options_parse(o, c, &err) < 0) {
-        say_error(&err);
-        return EXIT_USAGE;
-    }
+    if (options_parse(o, c, err) < 0)
+        return -1;
     options_not_yet(&c->args);
-    if ((is_interactive ? cmd_conf_load_trusted : cmd_conf_load)(c, &o->conf, &err) < 0) {
-        say_error(&err);
-        return EXIT_USAGE;
-    }
-    if (sandbox_check(o->conf, &err) < 0) {
-        say_error(&err);
-        return EXIT_USAGE;
-    }
+    if ((is_interactive ? cmd_conf_load_trusted : cmd_conf_load)(c, &o->conf, err) < 0)
+        return -1;
+    if (sandbox_check(o->conf, err) < 0)
+        return -1;
     for (size_t i = 0; !is_interactive && i < conf_warnings(o->conf)->len; i++)
         say("%s", conf_warnings(o->conf)->ptr[i]);
     o->host.conf = o->conf;
     o->host.is_interactive = is_interactive;
-    if (options_thinking(&o->host, &err) < 0) {
-        say_error(&err);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
+    return options_thinking(&o->host, err);
 }
 
 void session_options_release(struct session_options *o)

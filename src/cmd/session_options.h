@@ -10,13 +10,14 @@
 #include "host/host.h"
 
 struct cmd;
+struct err;
 
 struct session_options {
     struct host_spec host; /* complete, but for has_input */
     struct conf *conf;     /* kept for it */
     struct strv bare;      /* the tools of --bare */
 };
-/* Of a zeroed struct. Says what is wrong and what is not used yet; the exit code. is_interactive:
- * trust counts. */
-int session_options_read(struct session_options *o, struct cmd *c, bool is_interactive);
+/* Of a zeroed struct. Reports what is not used yet. is_interactive: trust counts. */
+int session_options_read(struct session_options *o, struct cmd *c, bool is_interactive,
+                         struct err *err);
 void session_options_release(struct session_options *o);

@@ -262,12 +262,14 @@ static int load_add_options(struct load *l, struct err *err)
 
     for (size_t i = 0; args && i < OPT_COUNT; i++) {
         const struct option *o = &option_table()[i];
+        CLEANUP(strv_release) struct strv on = STRV_INIT;
 
         if (!o->key || !args->given[i])
             continue;
-        if (load_add_value(l, key_find(str_of(o->key)), "--", o->name, &args->values[i],
-                           /*whole=*/o->flags & (OPTION_MANY | OPTION_LIST | OPTION_RULES),
-                           err) < 0)
+        strv_adds(&on, "true");
+        if (load_add_value(
+                l, key_find(str_of(o->key)), "--", o->name, o->arg ? &args->values[i] : &on,
+                /*whole=*/o->flags & (OPTION_MANY | OPTION_LIST | OPTION_RULES), err) < 0)
             return -1;
     }
     return 0;

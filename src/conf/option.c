@@ -156,14 +156,22 @@ static int args_add(struct args *a, const struct option *o, const char *value, s
     return 0;
 }
 
+/* Programs that write every option as a pair give a switch an empty value: --verbose "". */
+static bool args_is_empty_value(const struct option *o, const char *attached, const char *next)
+{
+    return (!o->arg || o->flags & OPTION_MAYBE_ARG) && !attached && next && !*next;
+}
+
 /* The value of an option: what came with it, else the next argument. NULL with *err unset: none. */
 static int args_take_value(const struct option *o, const char *attached, int argc,
                            char *const *argv, int *i, const char **ret, struct err *err)
 {
-    if (!o->arg && attached)
+    if (!o->arg && attached && *attached)
         return err_set(err, ERR_BAD_INPUT, "--%s takes no value", o->name);
+    if (args_is_empty_value(o, attached, *i + 1 < argc ? argv[*i + 1] : NULL))
+        *i += 1;
     if (!o->arg || attached || (o->flags & OPTION_MAYBE_ARG)) {
-        *ret = attached;
+        *ret = o->arg ? attached : NULL;
         return 0;
     }
     if (o->flags & OPTION_MAYBE_NEXT && (*i + 1 >= argc || argv[*i + 1][0] == '-')) {

@@ -22,7 +22,8 @@
 
 /* What every command takes. */
 static const enum option_id usage_common[] = {
-    OPT_DIR, OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_DEBUG, OPT_DEBUG_FILE, OPT_HELP,
+    OPT_DIR,  OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_DEBUG, OPT_DEBUG_FILE, OPT_DEBUG_TO_STDERR,
+    OPT_HELP,
 };
 
 bool usage_takes(const struct usage_command *command, enum option_id id)

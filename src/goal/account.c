@@ -1,10 +1,11 @@
 /*
  * Use, charged to the goal it was spent for.
  *
- * Figures gather in g->pending and go to the store at the end of each tool, between calls, at the
- * end of a turn and before a status changes: one statement each, under the goal_id that they were
- * measured for. Time is that of turns, by the monotonic clock, in whole seconds; what is left of a
- * second is carried on.
+ * All that the session spends is heard (spending_watch()): steps, compaction, tools, hooks, the
+ * judge, questions beside the conversation. Figures gather in g->pending and go to the store at the
+ * end of each tool, between calls, at the end of a turn and before a status changes: one statement
+ * each, under the goal_id that they were measured for. Time is that of turns, by the monotonic
+ * clock, in whole seconds; what is left of a second is carried on.
  */
 #include <math.h>
 #include <string.h>
@@ -15,11 +16,6 @@
 #include "goal/inside.h"
 #include "guard/permit.h"
 #include "json/jw.h"
-
-static const char *const who_names[] = {
-    [SPENT_MAIN] = "main", [SPENT_COMPACTION] = "compaction", [SPENT_TOOL] = "tool",
-    [SPENT_HOOK] = "hook", [SPENT_JUDGE] = "judge",
-};
 
 void account_attach(struct goal *g)
 {
@@ -43,30 +39,69 @@ void account_begin(struct goal *g)
 {
     int64_t carry = g->carry_ms;
 
+    (void)account_flush(g, CHARGE_ACTIVE_ONLY,
+                        /*err=*/NULL); /* what was spent since the last turn */
     g->in_turn = true;
     g->turn_is_own = false;
     account_attach(g);
     g->carry_ms = carry;
 }
 
-void account_spend(struct goal *g, const struct referee_spend *s)
+/* Who pays now; empty: nobody. */
+static struct str account_payer(const struct goal *g)
 {
-    struct goal_pending *p = &g->pending[s->who];
-    const struct llm_usage *u = s->usage;
+    if (g->in_turn)
+        return str_of(g->turn_goal);
+    return goal_is_active(g) ? g->row.goal_id : STR("");
+}
 
+static int64_t charged(const struct llm_usage *u)
+{
+    return u->input + u->cache_write + u->output;
+}
+
+void account_spend(void *goal, const struct spend *s)
+{
+    struct goal *g = goal;
+    struct goal_pending *p = &g->pending[s->who];
+    const struct llm_usage *u = &s->usage;
+
+    goal_enter(g);
     g->session_output += u->output;
     if (s->is_step)
         g->broken = 0;
-    if (!g->turn_goal[0])
+    if (account_payer(g).len) {
+        p->tokens += charged(u);
+        p->output_tokens += u->output;
+        p->steps += s->is_step;
+        if (isnan(s->usd))
+            p->unknown = p->unknown || u->known;
+        else
+            p->usd += s->usd;
+        p->any = true;
+    }
+    goal_leave(g);
+}
+
+void account_limit(struct goal *g)
+{
+    int64_t tokens = g->row.token_budget - g->row.tokens_used;
+    double usd = g->row.max_cost_usd - g->row.cost_usd;
+    bool binds = g->has && (g->row.status == GOAL_ACTIVE || g->row.status == GOAL_BUDGET_LIMITED);
+
+    if (!g->spec.spending)
         return;
-    p->tokens += u->input + u->cache_write + u->output;
-    p->output_tokens += u->output;
-    p->steps += s->is_step;
-    if (isnan(s->usd))
-        p->unknown = p->unknown || u->known;
-    else
-        p->usd += s->usd;
-    p->any = true;
+    for (size_t i = 0; i < ARRAY_LEN(g->pending); i++) {
+        tokens -= g->pending[i].tokens;
+        usd -= g->pending[i].usd;
+    }
+    spending_limit_goal(g->spec.spending,
+                        !binds || !g->row.token_budget ? SPENDING_NO_LIMIT
+                        : tokens > 0                   ? tokens
+                                                       : 0,
+                        !binds || g->row.max_cost_usd <= 0 ? (double)SPENDING_NO_LIMIT
+                        : usd > 0                          ? usd
+                                                           : 0);
 }
 
 static int64_t account_seconds(struct goal *g)
@@ -81,13 +116,13 @@ static int64_t account_seconds(struct goal *g)
     return ms / 1000;
 }
 
-static void account_event(const struct goal_charge *c, enum referee_who who, struct buf *ret)
+static void account_event(const struct goal_charge *c, enum spent_who who, struct buf *ret)
 {
     struct jw w;
 
     jw_init(&w, ret, 0);
     jw_object(&w);
-    jw_kcstr(&w, "who", who_names[who]);
+    jw_kcstr(&w, "who", spent_who_name(who));
     jw_ki64(&w, "tokens", c->tokens);
     jw_ki64(&w, "output_tokens", c->output_tokens);
     jw_key(&w, "cost_usd");
@@ -99,14 +134,14 @@ static void account_event(const struct goal_charge *c, enum referee_who who, str
     jw_object_end(&w);
 }
 
-static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode, int64_t seconds,
-                       struct err *err)
+static int account_one(struct goal *g, struct str payer, enum spent_who who, enum goal_mode mode,
+                       int64_t seconds, struct err *err)
 {
     struct goal_pending *p = &g->pending[who];
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 10);
     struct goal_charge c = {
-        .expected_goal_id = str_of(g->turn_goal),
+        .expected_goal_id = payer,
         .mode = mode,
         .seconds = seconds,
         .tokens = p->tokens,
@@ -116,7 +151,7 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
         .cost_unknown = p->unknown,
     };
     struct goal_event event = {
-        .goal_id = str_of(g->turn_goal),
+        .goal_id = payer,
         .time_ms = clock_wall_ms(),
         .kind = STR("charge"),
     };
@@ -128,7 +163,7 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
     r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
                            &row, /*cancel=*/NULL, err);
     /* It was stopped since: earlier use is still charged to it. */
-    if (r == 0 && str_is(row.goal_id, g->turn_goal)) {
+    if (r == 0 && str_eq(row.goal_id, payer)) {
         c.mode = row.status == GOAL_COMPLETE ? CHARGE_ACTIVE_OR_COMPLETE : CHARGE_ACTIVE_OR_STOPPED;
         r = store_goal_account(g->store, str_of(g->spec.session), &c, event.time_ms, &event, &arena,
                                &row, /*cancel=*/NULL, err);
@@ -148,20 +183,23 @@ static int account_one(struct goal *g, enum referee_who who, enum goal_mode mode
 
 int account_flush(struct goal *g, enum goal_mode mode, struct err *err)
 {
-    int64_t seconds;
+    char payer[ID_UUID_LEN + 1]; /* the row is read again with each charge */
+    int64_t seconds = 0;
     int r = 0;
 
-    if (!g->turn_goal[0] || !g->store)
+    snprintf(payer, sizeof(payer), "%.*s", STR_ARG(account_payer(g)));
+    if (!payer[0] || !g->store)
         return 0;
-    seconds = account_seconds(g);
+    if (g->in_turn)
+        seconds = account_seconds(g);
     if (seconds || g->pending[SPENT_MAIN].any) {
-        r = account_one(g, SPENT_MAIN, mode, seconds, err);
+        r = account_one(g, str_of(payer), SPENT_MAIN, mode, seconds, err);
         if (r < 0)
             g->carry_ms += seconds * 1000;
     }
-    for (enum referee_who who = SPENT_MAIN + 1; r == 0 && who <= SPENT_JUDGE; who++) {
+    for (enum spent_who who = SPENT_MAIN + 1; r == 0 && who < SPENT_COUNT; who++) {
         if (g->pending[who].any)
-            r = account_one(g, who, mode, /*seconds=*/0, err);
+            r = account_one(g, str_of(payer), who, mode, /*seconds=*/0, err);
     }
     if (r < 0)
         log_debug("goal", "not charged yet: %s", err ? err->text : "");

@@ -100,6 +100,7 @@ void goal_take_row(struct goal *g, const struct store_goal *row)
     arena_release(&g->arena);
     g->arena = arena;
     g->row = mine;
+    account_limit(g);
 }
 
 int goal_read_row(struct goal *g, struct err *err)
@@ -665,6 +666,8 @@ struct goal *goal_new(const struct goal_spec *spec, struct strv *ret_notes)
     buf_init(&g->claim.reason, JUDGE_MAX_REASON);
     buf_init(&g->claim.criteria, 64 << 10);
     g->referee = *goal_referee_rows();
+    if (spec->spending)
+        spending_watch(spec->spending, account_spend, g);
     if (spec->is_kept && (spec->resumes || spec->is_outside)) {
         goal_enter(g);
         goal_adopt(g, ret_notes);
@@ -699,6 +702,8 @@ void goal_close(struct goal *g)
         return;
     goal_enter(g);
     g->closing = true;
+    if (g->has)
+        (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
     if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
                               "user", &err);
@@ -712,6 +717,8 @@ void goal_free(struct goal *g)
 {
     if (!g)
         return;
+    if (g->spec.spending)
+        spending_watch(g->spec.spending, /*fn=*/NULL, /*arg=*/NULL);
     wait_watch_stop(g->watch);
     evidence_release(g);
     strv_release(&g->wrote);

@@ -49,6 +49,7 @@ struct permit;
 struct provider;
 struct referee;
 struct sandbox;
+struct spending;
 struct store;
 struct strv;
 struct toolbox;
@@ -90,14 +91,15 @@ struct goal_host {
 
 struct goal_spec {
     struct goal_host host;
-    const char *session;     /* uuid */
-    const char *folder;      /* the session's */
-    const char *home;        /* $TENAX_HOME: the store */
-    const char *dir;         /* of the workspace */
-    char *const *environ;    /* as tenax was started */
-    const struct conf *conf; /* goal.* */
-    struct permit *permit;   /* its mode */
-    struct sandbox *sandbox; /* where checks run; NULL: they are not confined */
+    const char *session;       /* uuid */
+    const char *folder;        /* the session's */
+    const char *home;          /* $TENAX_HOME: the store */
+    const char *dir;           /* of the workspace */
+    char *const *environ;      /* as tenax was started */
+    const struct conf *conf;   /* goal.* */
+    struct permit *permit;     /* its mode */
+    struct sandbox *sandbox;   /* where checks run; NULL: they are not confined */
+    struct spending *spending; /* of the session; all of it is charged. NULL: none is known */
     const struct toolbox *judge_tools;
     bool is_kept;        /* the session is saved */
     bool is_interactive; /* in a terminal: trust counts, resuming asks */

@@ -2,6 +2,7 @@
  * What people, restarts and other processes do to a goal, without an agent: edits, restores, forks,
  * changes from outside.
  */
+#include <math.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@
 #include "agent/event.h"
 #include "agent/journal.h"
 #include "agent/referee.h"
+#include "agent/spending.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -27,6 +29,7 @@
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "llm/message.h"
+#include "llm/model.h"
 #include "store/scratch_check.h"
 #include "store/sqlite_table.h"
 #include "store/store.h"
@@ -44,6 +47,7 @@ struct side {
     struct conf *conf;
     struct workspace *workspace;
     struct permit *permit;
+    struct spending *spending;
     struct goal *goal;
     struct strv notes, told, lines; /* told: "goal_set", …; lines: of the transcript */
     struct buf armed;
@@ -136,6 +140,7 @@ static void side_conf(struct side *s)
     *s = (struct side){.armed = BUF_INIT(1 << 20), .journal.attach = side_attach};
     if (conf_load(&from, &s->conf, &err) < 0)
         fail_msg("%s", err.text);
+    s->spending = spending_new();
     s->workspace = workspace_new(scratch("w"), scratch("state"), side_env);
     if (permit_new(s->conf, s->workspace, &warnings, &s->permit, &err) < 0)
         fail_msg("%s", err.text);
@@ -162,6 +167,7 @@ static struct goal_spec side_spec(struct side *s, const char *session)
         .environ = side_env,
         .conf = s->conf,
         .permit = s->permit,
+        .spending = s->spending,
         .is_kept = true,
         .store_backend = "sqlite", /* each side is a process */
     };
@@ -193,6 +199,7 @@ static void side_open_outside(struct side *s)
 static void side_close(struct side *s)
 {
     goal_free(s->goal);
+    spending_unref(s->spending);
     permit_free(s->permit);
     workspace_unref(s->workspace);
     conf_unref(s->conf);
@@ -1186,7 +1193,7 @@ static void a_locked_database_delays_no_answer(void **state)
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
     struct llm_usage usage = {.input = 7, .output = 5, .known = true};
-    struct referee_spend spend = {.usage = &usage, .usd = 0.25, .is_step = true};
+    struct spend spend = {.model = STR("m"), .usage = usage, .usd = 0.25, .is_step = true};
     struct err err = {.code = ERR_CANCELLED};
     struct referee_end interrupted = {.end = END_ABORTED_STREAMING, .err = &err};
     struct store_goal row;
@@ -1210,7 +1217,7 @@ static void a_locked_database_delays_no_answer(void **state)
     at = clock_mono_ms();
     r->turn_begins(r, /*turn=*/NULL);
     assert_int_equal(r->before_call(r, &call), 0);
-    r->spent(r, &spend);
+    spending_book(&(struct spending_call){.spending = s.spending}, &spend);
     assert_int_equal(r->before_call(r, &call), 0);
     at = promptly("a step", at);
     r->turn_ends(r, &interrupted);
@@ -1230,6 +1237,79 @@ static void a_locked_database_delays_no_answer(void **state)
     assert_int_equal(row.token_budget, 1000000);
     expect_statuses(other, "active paused active paused active paused");
     store_free(other);
+}
+
+/* ---- Accounting ---- */
+
+static void side_spend(struct side *s, enum spent_who who, int64_t tokens)
+{
+    struct spend spend = {
+        .who = who, .model = STR("m"), .usage = {.output = tokens, .known = true}, .usd = NAN};
+
+    spending_book(&(struct spending_call){.spending = s->spending, .who = who}, &spend);
+}
+
+/* What a title, a hook or a child had cost was the session's alone. */
+static void all_that_is_spent_is_charged(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct err err = {0};
+    struct referee_end end = {.end = END_CALLED_OFF, .err = &err};
+    struct store_goal row;
+    struct referee *r;
+    struct side s;
+
+    (void)state;
+    side_open(&s, /*resumes=*/false, "");
+    r = goal_referee(s.goal);
+    side_spend(&s, SPENT_ASIDE, 1000000); /* before there was a goal */
+    side_do(&s, "all tests pass --protect none");
+    side_spend(&s, SPENT_ASIDE, 1);
+    r->turn_begins(r, /*turn=*/NULL);
+    for (enum spent_who who = 0; who < SPENT_COUNT; who++)
+        side_spend(&s, who, 10 << who);
+    r->turn_ends(r, &end);
+    side_spend(&s, SPENT_ASIDE, 2);
+    r->turn_begins(r, /*turn=*/NULL);
+    r->turn_ends(r, &end);
+    side_row(&s, &arena, &row);
+    assert_int_equal(row.tokens_used, 1 + 10 * ((1 << SPENT_COUNT) - 1) + 2);
+    assert_true(row.cost_unknown);
+    side_close(&s);
+}
+
+/* Of what the goal has left nobody beside the agent spends more, also before it is written. */
+static void the_goals_budget_binds_others(void **state)
+{
+    struct model model = {.name = STR("m"), .default_output = 100};
+    struct spending_rate rate = {0};
+    struct spending_call call;
+    int64_t tokens = 0;
+    struct err err = {0};
+    struct side s;
+
+    (void)state;
+    spending_rate_add(&rate, &model, CACHE_OFF);
+    side_open(&s, /*resumes=*/false, "");
+    side_do(&s, "all tests pass --protect none --budget 1000");
+    assert_int_equal(
+        spending_reserve(s.spending, SPENT_CHILD, &rate, 960, &tokens, NULL, &call, &err), 0);
+    assert_int_equal(tokens, 40);
+    spending_settle(&call);
+    side_spend(&s, SPENT_CHILD, 999);
+    assert_int_equal(
+        spending_reserve(s.spending, SPENT_CHILD, &rate, 10, &tokens, NULL, &call, &err), -1);
+    assert_int_equal(err.code, ERR_BUDGET);
+    tokens = 0;
+    assert_int_equal(
+        spending_reserve(s.spending, SPENT_MAIN, &rate, 10, &tokens, NULL, &call, &err), 0);
+    assert_int_equal(tokens, 0);
+    spending_settle(&call);
+    side_do(&s, "clear");
+    assert_int_equal(
+        spending_reserve(s.spending, SPENT_CHILD, &rate, 10, &tokens, NULL, &call, &err), 0);
+    spending_settle(&call);
+    side_close(&s);
 }
 
 /* ---- Plan mode ---- */
@@ -1397,6 +1477,8 @@ UNIT_TEST(goal)
         TEST(what_was_lost_is_restored_or_rests),
         TEST(files_are_hashed_while_the_goal_is_free),
         TEST(a_locked_database_delays_no_answer),
+        TEST(all_that_is_spent_is_charged),
+        TEST(the_goals_budget_binds_others),
         TEST(plan_mode_promises_no_turn),
         TEST(without_persistence_it_says_so),
         TEST(verbs_without_a_goal_show_usage),

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "agent/referee.h"
+#include "agent/spending.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -191,7 +192,7 @@ struct goal {
     int wrap_up;                /* calls left after a limit */
     int64_t clock_ms;           /* time is charged up to here; clock_mono_ms() */
     int64_t carry_ms;           /* of a second */
-    struct goal_pending pending[SPENT_JUDGE + 1];
+    struct goal_pending pending[SPENT_COUNT];
     bool denied;            /* a permission request that no user could answer ... */
     struct buf denied_what; /* ... and which */
 
@@ -371,7 +372,7 @@ void goal_end_wait(struct goal *g, const char *why);
 
 /* account.c: the goal is held. */
 void account_begin(struct goal *g); /* a turn */
-void account_spend(struct goal *g, const struct referee_spend *s);
+void account_limit(struct goal *g); /* what is left binds others than the agent, from here on */
 /* Writes pending use to the store. */
 int account_flush(struct goal *g, enum goal_mode mode, struct err *err);
 void account_attach(struct goal *g); /* the present goal is charged from here on */
@@ -379,6 +380,9 @@ void account_attach(struct goal *g); /* the present goal is charged from here on
 void account_detach(struct goal *g);
 void account_end(struct goal *g);
 void account_warn(struct goal *g);
+/* spending_fn: charged to the goal that the turn works for, or that is active between turns. Any
+ * thread that does not hold the goal. */
+void account_spend(void *goal, const struct spend *s);
 
 /* evidence.c */
 void evidence_add(struct goal *g, const struct referee_tool *t);
@@ -418,7 +422,6 @@ struct ladder {
     struct origin_now now; /* the workspace as it was compared */
     const char *where;     /* checks were confirmed: "overlay", "copy", "workspace" */
     bool is_observed;
-    VEC(struct tool_spend) spends;
     int steps;
     char model[128];
     char state[SHA256_HEX + 1]; /* of the workspace, before */

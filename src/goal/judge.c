@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "agent/spending.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -46,6 +47,7 @@ struct asking {
     size_t room;                /* bytes that looks may still show */
     size_t exhibits;            /* blocks the judge has been given */
     struct llm_usage usage;     /* of the attempt that runs */
+    struct spending_call paid;
 };
 
 static void asking_release(struct asking *a)
@@ -70,14 +72,9 @@ static void asking_tell(const struct asking *a, struct str text)
 static void asking_spend(struct asking *a)
 {
     const struct model *model = &a->spec->provider->model;
-    struct tool_spend spend = {.model = model->name, .usage = a->usage};
 
+    spending_book_usage(&a->paid, model, &a->usage);
     a->usage = (struct llm_usage){0};
-    if (!spend.usage.known)
-        return;
-    if (model_cost_usd(model, &spend.usage, &spend.usd, /*err=*/NULL) < 0)
-        spend.usd = NAN;
-    vec_push(&a->verdict->spends, spend);
 }
 
 /* llm_event_fn */
@@ -127,9 +124,13 @@ static int asking_call_once(struct asking *a, bool must_decide, struct llm_call_
         .choice = must_decide && !a->no_force ? CHOICE_NAMED : CHOICE_AUTO,
         .choice_name = STR(JUDGE_TOOL),
     };
-    int r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
+    int r;
 
+    if (spending_begin(spec->spending, SPENT_JUDGE, &request, a->cancel, &a->paid, err) < 0)
+        return -1;
+    r = llm_call_run(spec->net, &options, &request, a->cancel, asking_event, a, ret, err);
     asking_spend(a);
+    spending_settle(&a->paid);
     a->verdict->asked_ms = r < 0 ? ret->asked_ms : 0;
     return r;
 }

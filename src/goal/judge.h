@@ -33,6 +33,7 @@ struct net;
 struct permit;
 struct provider;
 struct retry_policy;
+struct spending;
 struct toolbox;
 struct workspace;
 
@@ -100,6 +101,7 @@ struct judge_spec {
     struct net *net;
     struct provider *provider;     /* used by the judge only: keys are renewed in it */
     const struct toolbox *toolbox; /* the tools it may use */
+    struct spending *spending;     /* where it is paid, failures and retries too; NULL: nowhere */
     struct workspace *workspace;   /* its own: files it reads do not count as seen by the agent */
     struct permit *permit;         /* the user's rules bind it too; NULL: there are none */
     int64_t max_tokens;            /* 0: JUDGE_MAX_TOKENS */
@@ -112,8 +114,7 @@ struct judge_verdict {
     bool ok;
     bool impossible;
     struct buf reason;
-    struct buf criteria;           /* JSON array of {"text","state"}; may be empty */
-    VEC(struct tool_spend) spends; /* also on failure; discarded and retried answers included */
+    struct buf criteria; /* JSON array of {"text","state"}; may be empty */
     int steps;
     bool is_unread;   /* on failure: it answered twice, and neither was a verdict */
     int64_t asked_ms; /* on failure: how long the judge's server asked to wait; <= 0: it did not */

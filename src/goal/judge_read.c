@@ -35,7 +35,6 @@ void judge_verdict_release(struct judge_verdict *v)
 {
     buf_release(&v->reason);
     buf_release(&v->criteria);
-    vec_release(&v->spends);
 }
 
 /* ---- The object ---- */

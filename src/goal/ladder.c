@@ -43,7 +43,6 @@ void ladder_release(struct ladder *l)
     strv_release(&l->unrun);
     strv_release(&l->hidden);
     origin_now_release(&l->now);
-    vec_release(&l->spends);
 }
 
 /* ---- 1. Checks ---- */

@@ -184,6 +184,7 @@ static int judge_once(struct goal *g, struct ladder *l, const struct judge_case 
         .provider = provider,
         .toolbox = g->spec.judge_tools,
         .permit = g->spec.permit,
+        .spending = g->spec.spending,
         .progress = judge_progress,
         .progress_arg = g,
     };
@@ -289,9 +290,6 @@ int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct e
         int times;
 
         r = judge_once(g, l, &c, cancel, &v, &why);
-        VEC_EACH(&v.spends, spend) {
-            vec_push(&l->spends, *spend);
-        }
         if (r == 0) {
             judge_answered(g);
             l->steps = v.steps;

@@ -197,15 +197,6 @@ static void referee_restate(struct referee *self, struct buf *ret)
     goal_leave(g);
 }
 
-static void referee_spent(struct referee *self, const struct referee_spend *s)
-{
-    struct goal *g = goal_of(self);
-
-    goal_enter(g);
-    account_spend(g, s);
-    goal_leave(g);
-}
-
 static void referee_tool_done(struct referee *self, const struct referee_tool *t)
 {
     struct goal *g = goal_of(self);
@@ -474,7 +465,6 @@ const struct referee *goal_referee_rows(void)
         .ended_turn = referee_ended_turn,
         .before_call = referee_before_call,
         .restate = referee_restate,
-        .spent = referee_spent,
         .tool_done = referee_tool_done,
         .judge = goal_judge,
         .sent_back = referee_sent_back,

@@ -280,7 +280,7 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
     set_event(g, d, o, via, /*with_text=*/true, &kept);
     set_event(g, d, o, via, /*with_text=*/false, &data);
     event.data = buf_str(&kept);
-    if (g->turn_goal[0])
+    if (g->has)
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, /*err=*/NULL);
     /* Before its first line a session is found by its folder. */
     (void)file_mkdirs(g->spec.folder, 0700, /*err=*/NULL);

@@ -294,12 +294,6 @@ int goal_judge(struct referee *self, const struct message *last, struct cancel *
     if (ladder_climb(g, &l, cancel, err) < 0)
         return -1;
     goal_enter(g);
-    VEC_EACH(&l.spends, it) {
-        struct referee_spend spend = {.who = SPENT_JUDGE, .usage = &it->usage, .usd = it->usd};
-
-        vec_push(&ret->spends, *it);
-        account_spend(g, &spend);
-    }
     (void)account_flush(g, CHARGE_ACTIVE_ONLY, err);
     err_clear(err);
     r = apply_verdict(g, &l, ret);
@@ -380,9 +374,6 @@ int goal_claim_complete(struct goal *g, struct str reason, struct cancel *cancel
     goal_leave(g);
     if (ladder_climb(g, &l, cancel, err) < 0)
         return -1;
-    VEC_EACH(&l.spends, spend) {
-        vec_push(&ret->spends, *spend);
-    }
     if (l.end == LADDER_MET && mode != REFEREE_SELF)
         (void)ladder_state(g, cancel, l.state, /*err=*/NULL);
     if (l.end == LADDER_UNMET)

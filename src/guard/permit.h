@@ -46,9 +46,12 @@ struct permit_answer {
     const char *reason_type; /* as ask.h's */
     char reason[300];        /* for the model and for people: "denied by the rule Bash(rm:*)" */
     bool by_rule;            /* an explicit ask rule: binds also in bypassPermissions */
-    bool unasked;            /* denied only because the mode asks nobody: a hook may still allow */
-    struct str path;         /* the path that is in the way; slices the subject; or empty */
-    char rule[200];          /* the rule that decides, and where it stands; empty: none does */
+    /* A command that no rule decides about, and that can run on trial (trial.h): what it does there
+     * is then to be decided about. The verdict is for when it cannot. */
+    bool has_trial;
+    bool unasked;    /* denied only because the mode asks nobody: a hook may still allow */
+    struct str path; /* the path that is in the way; slices the subject; or empty */
+    char rule[200];  /* the rule that decides, and where it stands; empty: none does */
     char source[300];
 };
 

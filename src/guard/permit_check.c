@@ -17,8 +17,10 @@
 #include "guard/protected.h"
 #include "guard/sandbox.h"
 #include "guard/tool_flags.h"
+#include "guard/trial.h"
 #include "guard/word_files.h"
 #include "guard/workspace.h"
+#include "json/json.h"
 
 /* A question with what is worked out once for it. */
 struct judge {
@@ -34,6 +36,7 @@ struct judge {
     struct word_files files;      /* those that were; else what may be written */
     struct strv git_dirs;         /* where git may run */
     bool git_moves;
+    bool can_try;       /* ABOUT_COMMAND: it can run on trial */
     struct arena arena; /* of all this */
     struct permit_answer *answer;
 };
@@ -78,18 +81,67 @@ static bool state_guards_paths(const struct permit_state *s)
     return false;
 }
 
-/* "cd /where/it/is && git status": models like to say where they are. */
+static bool folder_has(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+/* The folder whose settings git would use in this one; NULL: none. A folder with HEAD and objects
+ * is a repository to git, too: bare. */
+static const char *judge_repository(struct judge *j, struct str folder, bool *ret_bare)
+{
+    CLEANUP(mem_freep) char *real = workspace_real(folder.ptr);
+    char *at = arena_cstr(&j->arena, str_of(real));
+
+    for (;;) {
+        char *slash = strrchr(at, '/');
+
+        *ret_bare = !folder_has(at, ".git");
+        if (!*ret_bare ||
+            (folder_has(at, "HEAD") && (folder_has(at, "objects") || folder_has(at, "commondir"))))
+            return at;
+        if (!slash || slash == at)
+            return NULL;
+        *slash = '\0';
+    }
+}
+
+static bool judge_is_same_repository(struct judge *j, struct str a, struct str b)
+{
+    bool bare_a, bare_b;
+    const char *of_a = judge_repository(j, a, &bare_a);
+    const char *of_b = judge_repository(j, b, &bare_b);
+
+    return of_a && of_b && !bare_a && !bare_b && strcmp(of_a, of_b) == 0;
+}
+
+/* "cd src && git status": in the repository it starts in. Behind a second cd the first one's folder
+ * is not known to be left. */
 static void judge_see_moves(struct judge *j)
 {
+    struct str cwd = word_files_cwd(&j->files);
+
     j->git_moves = rule_command_git_moves(j->command, &j->git_dirs);
     for (size_t i = 0; j->git_moves && i < j->git_dirs.len; i++) {
         struct str path = word_files_path(&j->files, str_of(j->git_dirs.ptr[i]));
 
-        if (!str_eq(path, word_files_cwd(&j->files)))
+        if (!str_eq(path, cwd) && !(j->git_dirs.len == 1 && judge_is_same_repository(j, path, cwd)))
             return;
     }
     if (j->git_moves)
         rule_command_stays(j->command);
+}
+
+/* Nothing that the text says about such a command counts, but for rules. */
+static bool judge_can_try(const struct judge *j)
+{
+    return j->subject->about == ABOUT_COMMAND && j->side == SIDE_INSIDE &&
+           !json_get_bool(j->subject->args, "run_in_background", false) &&
+           !rule_command_reaches_out(j->command) &&
+           trial_works(j->permit->sandbox, /*ret_why=*/NULL);
 }
 
 static void judge_prepare(struct judge *j, struct rule_subject *subject)
@@ -108,6 +160,7 @@ static void judge_prepare(struct judge *j, struct rule_subject *subject)
         word_files_init(&j->files, j->permit->workspace, &j->arena);
         word_files_add(&j->files, &j->words, /*only_writes=*/!j->guards_paths);
         judge_see_moves(j);
+        j->can_try = judge_can_try(j);
     }
 }
 
@@ -186,14 +239,6 @@ static bool judge_is_critical(struct judge *j)
            (strcmp(cwd, dir) != 0 && rule_command_is_critical(j->command, dir, j->permit->home));
 }
 
-static bool folder_has(const char *folder, const char *name)
-{
-    CLEANUP(mem_freep) char *path = path_join(folder, name);
-    struct stat st;
-
-    return lstat(path, &st) == 0;
-}
-
 static bool names_git(struct str path)
 {
     return str_is(path, "git") || str_ends(path, STR("/git"));
@@ -216,26 +261,23 @@ static bool judge_names_git(const struct judge *j)
     return false;
 }
 
-/* A folder with HEAD and objects is a repository to git, and its file "config" names programs that
- * even git status runs. Edits and checkouts can make one; .git itself is protected. */
+/* A repository's file "config" names programs that even git status runs. Edits and checkouts can
+ * make a bare one, and a folder below can be a repository that came with the project; .git of the
+ * folder that the user works in is protected. */
 static bool judge_is_git_trap(struct judge *j)
 {
-    char *at;
+    const char *repository;
+    struct str cwd;
+    bool is_bare;
 
     if (!judge_names_git(j))
         return false;
-    at = arena_cstr(&j->arena, word_files_cwd(&j->files));
-    for (;;) {
-        char *slash = strrchr(at, '/');
-
-        if (folder_has(at, ".git"))
-            return false;
-        if (folder_has(at, "HEAD") && (folder_has(at, "objects") || folder_has(at, "commondir")))
-            return true;
-        if (!slash || slash == at)
-            return false;
-        *slash = '\0';
-    }
+    cwd = word_files_cwd(&j->files);
+    repository = judge_repository(j, cwd, &is_bare);
+    return repository &&
+           (is_bare ||
+            (!str_is(cwd, workspace_dir(j->permit->workspace)) &&
+             !judge_is_same_repository(j, cwd, str_of(workspace_dir(j->permit->workspace)))));
 }
 
 /* A repository elsewhere says what git runs, and nobody has looked at that one. */
@@ -339,7 +381,8 @@ static bool judge_mode_allows(const struct judge *j)
         /* What leaves the sandbox is never harmless: even `cat` would read keys there. */
         if (j->side == SIDE_LEAVES)
             return false;
-        return judge_only_reads(j) || (accepts && judge_is_file_work(j)) || judge_is_confined(j);
+        return judge_is_confined(j) ||
+               (!j->can_try && (judge_only_reads(j) || (accepts && judge_is_file_work(j))));
     default:
         return false;
     }
@@ -390,6 +433,8 @@ static bool judge_rules_allow_command(struct judge *j)
         allowed = false;
     for (size_t i = 0; allowed && i < writes.len; i++)
         allowed = judge_may_edit(j, writes.ptr[i], &edits);
+    if (j->can_try && !used)
+        allowed = false; /* what it does there says more than its text */
     if (j->side == SIDE_LEAVES)
         allowed = allowed && used && judge_is_one_command(j);
     if (allowed && !used && edits)
@@ -449,7 +494,8 @@ static void permit_judge(struct judge *j)
         return;
     }
     if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&
-        !judge_only_looks(j)) {
+        (j->can_try || !judge_only_looks(j))) {
+        j->answer->has_trial = j->can_try && !judge_find(j, RULE_ASK);
         judge_say(j, PERMIT_DENY, "mode",
                   "plan mode is for looking: nothing is changed until the plan is accepted");
         return;
@@ -503,18 +549,18 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
-    if (judge_is_protected(j)) {
+    if (!j->can_try && judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
         return;
     }
-    if (judge_git_leaves(j)) {
+    if (!j->can_try && judge_git_leaves(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck",
                   "git would run in a folder outside the working folders");
         return;
     }
-    if (judge_is_git_trap(j)) {
+    if (!j->can_try && judge_is_git_trap(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck",
-                  "git would run what the bare repository in this folder says");
+                  "git would run what the repository in this folder says");
         return;
     }
     if (judge_mode_allows(j)) {
@@ -538,6 +584,7 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "workingDir", "it is outside the working folders");
         return;
     }
+    j->answer->has_trial = j->can_try;
     if (j->state->mode == MODE_DONT_ASK)
         judge_say(j, PERMIT_ASK, "mode",
                   "no rule allows it, and the mode dontAsk denies what would have to be asked");
@@ -545,7 +592,7 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "other",
                   "no rule allows it, and it is not certain what it does: %s",
                   rule_command_doubt(j->command));
-    else if (j->side == SIDE_INSIDE && !sandbox_has_network(j->permit->sandbox))
+    else if (!j->can_try && j->side == SIDE_INSIDE && !sandbox_has_network(j->permit->sandbox))
         judge_say(j, PERMIT_ASK, "other",
                   "no rule allows it; it would run in the sandbox, without network");
     else

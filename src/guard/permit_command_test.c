@@ -25,6 +25,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/permit.h"
+#include "guard/rule.h"
 #include "guard/workspace.h"
 #include "unit.h"
 
@@ -155,6 +156,65 @@ static const struct command_row smuggle_rows[] = {
 static const struct command_row ordinary_rows[] = {
 #include "guard/permit_ordinary.def"
 };
+
+#define EVERYDAY_DENIES "{'permissions':{'deny':['Bash(rm:*)','Bash(curl:*)','Read(.env)']}}"
+
+/* What a command is among everyday ones. */
+enum everyday {
+    EVERYDAY_READS,
+    EVERYDAY_TRIED,
+    EVERYDAY_EDITS,
+    EVERYDAY_EDITED,
+    EVERYDAY_HARMLESS,
+};
+
+static const struct everyday_row {
+    enum everyday kind;
+    const char *command;
+} everyday_rows[] = {
+#define READS(text) {EVERYDAY_READS, text},
+#define TRIED(text) {EVERYDAY_TRIED, text},
+#define EDITS(text) {EVERYDAY_EDITS, text},
+#define EDITED(text) {EVERYDAY_EDITED, text},
+#define HARMLESS(text) {EVERYDAY_HARMLESS, text},
+#include "guard/permit_everyday.def"
+};
+
+/* No needless question and no wrong refusal. A command that only a trial run can tell about must
+ * not be one that reaches out, because then no trial would be made. */
+static void everyday(void **state)
+{
+    CLEANUP(setting_release) struct setting plain;
+    CLEANUP(setting_release) struct setting denies;
+    size_t counts[EVERYDAY_HARMLESS + 1] = {0};
+    size_t wrong = 0;
+
+    (void)state;
+    setting_make(&plain, "{}");
+    setting_make(&denies, EVERYDAY_DENIES);
+    for (size_t i = 0; i < ARRAY_LEN(everyday_rows); i++) {
+        const struct everyday_row *row = &everyday_rows[i];
+        CLEANUP(rule_command_freep)
+        struct rule_command *command = rule_command_new(str_of(row->command));
+        bool edits = row->kind == EVERYDAY_EDITS || row->kind == EVERYDAY_EDITED;
+        char reason[300];
+        char got = verdict(row->kind == EVERYDAY_HARMLESS ? &denies : &plain, row->command,
+                           edits ? MODE_ACCEPT_EDITS : MODE_DEFAULT, reason, sizeof(reason));
+        bool tried = row->kind == EVERYDAY_TRIED || row->kind == EVERYDAY_EDITED;
+        bool right = row->kind == EVERYDAY_HARMLESS ? got != '-' : got == (tried ? '~' : '+');
+
+        counts[row->kind]++;
+        if (right && (row->kind == EVERYDAY_HARMLESS || !rule_command_reaches_out(command)))
+            continue;
+        print_error("row %zu: %c (%s): %s\n", i, got, reason, row->command);
+        wrong++;
+    }
+    assert_true(counts[EVERYDAY_READS] + counts[EVERYDAY_TRIED] >= 300);
+    assert_true(counts[EVERYDAY_EDITS] + counts[EVERYDAY_EDITED] >= 100);
+    assert_true(counts[EVERYDAY_HARMLESS] >= 90);
+    print_message("%zu everyday commands, %zu wrong\n", ARRAY_LEN(everyday_rows), wrong);
+    assert_int_equal(wrong, 0);
+}
 
 static void smuggled(void **state)
 {
@@ -297,6 +357,79 @@ static void words_as_files(void **state)
             fail_msg("row %zu: %s: %s", i, rows[i].command.ptr, answer.reason);
     }
     assert_int_equal(unlink(link_x) + unlink(to_only) + rmdir(only), 0);
+}
+
+/* "cd sub" in one call and "git status" in the next: a repository that came with the project says
+ * what git runs. */
+static void repository_below(void **state)
+{
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(mem_freep) char *sub = path_join(work, "sub");
+    CLEANUP(mem_freep) char *git = path_join(work, "sub/.git");
+    CLEANUP(mem_freep) char *src = path_join(work, "src");
+    char reason[300];
+
+    (void)state;
+    assert_int_equal(mkdir(sub, 0700) + mkdir(git, 0700), 0);
+    setting_make(&s, "{}");
+    assert_int_equal(verdict(&s, "git status", MODE_DEFAULT, reason, sizeof(reason)), '+');
+    assert_int_equal(verdict(&s, "cd sub && git status", MODE_DEFAULT, reason, sizeof(reason)),
+                     '~');
+    assert_int_equal(verdict(&s, "cd src && git status", MODE_DEFAULT, reason, sizeof(reason)),
+                     '+');
+    workspace_set_cwd(s.workspace, src);
+    assert_int_equal(verdict(&s, "git status", MODE_DEFAULT, reason, sizeof(reason)), '+');
+    workspace_set_cwd(s.workspace, sub);
+    assert_int_equal(verdict(&s, "git status", MODE_DEFAULT, reason, sizeof(reason)), '~');
+    assert_int_equal(verdict(&s, "ls", MODE_DEFAULT, reason, sizeof(reason)), '+');
+    assert_int_equal(rmdir(git) + rmdir(sub), 0);
+}
+
+/* Options that write or work elsewhere are not what a rule for the beginning of a command means,
+ * and some settings of git are programs. */
+static void beyond_rules(void **state)
+{
+    static const struct command_row rows[] = {
+        {'+', "git log --oneline"},
+        {'~', "git log --output=x"},
+        {'~', "git log --output x"},
+        {'~', "sort -o out in"},
+        {'~', "sort --output=out in"},
+        {'+', "sort in"},
+        {'+', "npm test"},
+        {'+', "npm test -- --prefix x"},
+        {'~', "npm test --prefix /tmp/x"},
+        {'~', "npm test --prefix=/tmp/x"},
+        {'~', "npm test --script-shell=./x"},
+        {'~', "npm --prefix /tmp/x test"},
+        {'~', "cargo test --config x"},
+        {'~', "go test -exec ./x ./..."},
+        {'+', "git config user.name me"},
+        {'~', "git config core.hooksPath x"},
+        {'~', "git config core.HOOKSPATH x"},
+        {'~', "git config --local --add Core.HooksPath x"},
+        {'~', "git config set core.hooksPath x"},
+        {'~', "git -C . config core.hooksPath x"},
+        {'~', "git config --file .git/config core.hooksPath x"},
+        {'~', "git config alias.st '!x'"},
+        {'~', "git config include.path ../x"},
+        {'~', "git config \"$K\" x"},
+        {'~', "git config -e"},
+        {'~', "git config filter.x.clean y"},
+    };
+    CLEANUP(setting_release) struct setting s;
+
+    (void)state;
+    setting_make(&s, "{'permissions':{'allow':['Bash(git log:*)','Bash(sort:*)','Bash(npm test:*)',"
+                     "'Bash(cargo test:*)','Bash(go test:*)','Bash(git config:*)',"
+                     "'Bash(git -C . config:*)']}}");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char reason[300];
+        char got = verdict(&s, rows[i].command, MODE_DEFAULT, reason, sizeof(reason));
+
+        if (got != rows[i].expect)
+            fail_msg("%c (%s): %s", got, reason, rows[i].command);
+    }
 }
 
 /* A filter only narrows what a search reads: with it no more is asked for than without. */
@@ -462,8 +595,11 @@ UNIT_TEST(permit_command)
         cmocka_unit_test(names_not_written_out),
         cmocka_unit_test(smuggled),
         cmocka_unit_test(ordinary),
+        cmocka_unit_test(everyday),
         cmocka_unit_test(odd_texts),
         cmocka_unit_test(filters),
+        cmocka_unit_test(repository_below),
+        cmocka_unit_test(beyond_rules),
         cmocka_unit_test(beside_forbidden_files),
         cmocka_unit_test(words_as_files),
     };

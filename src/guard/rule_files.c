@@ -20,6 +20,7 @@ struct places {
     struct rule_files *files;
     size_t named; /* in words; what is a filter is none of these */
     bool quotes;  /* the word that is added is written out */
+    bool reads;   /* the whole command only reads */
     struct str dirs[MAX_PLACES];
     size_t dirs_len;
 };
@@ -210,7 +211,7 @@ static void places_add_found(struct places *at, const struct rule_found *f)
 {
     const struct shell_part *p = &f->part;
     bool is_git = str_is(shell_part_program(p), "git");
-    bool reads = shell_part_is_read_only(p);
+    bool reads = at->reads || shell_part_is_read_only(p);
     size_t end = f->end < p->words.len ? f->end : p->words.len;
 
     for (size_t i = p->first; i < end; i++) {
@@ -263,7 +264,7 @@ static void places_add_given(struct places *at, const struct rule_command *c)
 
 void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret)
 {
-    struct places at = {.arena = arena, .files = ret};
+    struct places at = {.arena = arena, .files = ret, .reads = rule_command_is_read_only(c)};
 
     VEC_EACH(&c->found, f) {
         const struct shell_word *to = shell_word_at(&f->part, 1);

@@ -18,6 +18,7 @@
 #include "guard/rule.h"
 #include "guard/sandbox_memory.h"
 #include "guard/sandbox_state.h"
+#include "guard/trial.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -218,6 +219,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     sandbox_paths_read(s, conf, ret_warnings);
     read_network(s, spec, ret_warnings);
     sandbox_absent_settle(s, ret_warnings);
+    trial_settle(s, ret_warnings);
     return s;
 }
 
@@ -253,6 +255,7 @@ void sandbox_free(struct sandbox *s)
     proxy_free(s->proxy);
     sandbox_sweep(s);
     remove_temp(s);
+    trial_folder_release(s);
     sandbox_folders_release(s);
     sandbox_note_release(s);
     VEC_EACH(&s->excluded, r) {

@@ -20,7 +20,7 @@ _Static_assert(CONFINE_PROXY_PORT == 3128, "JOB_PROXY names the port");
 
 /* A folder of the session's own, made with its first job; links in the way to it are followed here,
  * because programs compare paths. */
-static int make_temp(struct sandbox *s, char **ret, struct err *err)
+int sandbox_temp(struct sandbox *s, char **ret, struct err *err)
 {
     int rc = 0;
 
@@ -48,8 +48,20 @@ static void make_run(const struct sandbox *s)
         (void)file_mkdirs(run, 0700, /*err=*/NULL);
 }
 
+struct sandbox_job *sandbox_job_new(struct sandbox *s, const char *temp)
+{
+    struct sandbox_job *j = mem_zalloc(sizeof(*j));
+
+    j->sandbox = s;
+    j->temp = mem_dup(temp, strlen(temp));
+    j->door_fd = -1;
+    make_run(s);
+    return j;
+}
+
 int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
 {
+    CLEANUP(mem_freep) char *temp = NULL;
     struct sandbox_job *j;
 
     *ret = NULL;
@@ -60,14 +72,9 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
                        sandbox_why_not(s));
     if (sandbox_state(s) != SANDBOX_ON)
         return 0;
-    j = mem_zalloc(sizeof(*j));
-    j->sandbox = s;
-    j->door_fd = -1;
-    make_run(s);
-    if (make_temp(s, &j->temp, err) < 0 || sandbox_folders_hold(s, err) < 0) {
-        sandbox_job_free(j);
+    if (sandbox_temp(s, &temp, err) < 0 || sandbox_folders_hold(s, err) < 0)
         return -1;
-    }
+    j = sandbox_job_new(s, temp);
     sandbox_paths_gather(s, j->temp, &j->paths);
     sandbox_absent_find(j);
     j->confine = (struct confinement){
@@ -200,8 +207,14 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     set_variable(ret, /*always=*/true, "TENAX_SANDBOX", "1");
     set_cache(j, ret, "XDG_CACHE_HOME", ".cache", "cache");
     set_cache(j, ret, "npm_config_cache", ".npm", "npm");
+    if (j->is_trial) {
+        set_variable(ret, /*always=*/true, "GIT_OPTIONAL_LOCKS",
+                     "0"); /* git status writes nothing */
+        /* A repository may lie above the folder that is mounted. */
+        set_variable(ret, /*always=*/true, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
+    }
     set_retries(ret, /*has_network=*/b->proxy);
-    if (!b->proxy)
+    if (!b->proxy && j->confine.net != CONFINE_NET_TRIAL && j->confine.net != CONFINE_NET_PROXY)
         return;
     /* Ours for the web, unless nothing but SOCKS leads anywhere. */
     web = b->own_socks && !b->own_http && !b->hosts.len ? JOB_SOCKS : JOB_PROXY;

@@ -128,6 +128,17 @@ void sandbox_paths_release(struct sandbox_paths *p)
     strv_release(&p->sockets);
 }
 
+void sandbox_paths_copy(struct sandbox_paths *to, const struct sandbox_paths *from)
+{
+    strv_add_all(&to->write, &from->write);
+    strv_add_all(&to->read_only, &from->read_only);
+    strv_add_all(&to->hidden, &from->hidden);
+    strv_add_all(&to->shown, &from->shown);
+    strv_add_all(&to->absent, &from->absent);
+    strv_add_all(&to->sockets, &from->sockets);
+    to->is_partial = from->is_partial;
+}
+
 /* ---- which of them a path is in ---- */
 
 /* How long the part of the path is that the rule speaks of; 0: none. */

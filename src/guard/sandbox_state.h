@@ -48,6 +48,14 @@ struct sandbox_note {
     struct strv absent; /* what it says */
 };
 
+/* Where trials keep what commands write (guard/trial.h); made with the first. */
+struct sandbox_trials {
+    char *dir;  /* NULL: none yet */
+    char *note; /* a file that names it, locked while the session lives */
+    int fd;
+    unsigned count;
+};
+
 struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* what it is when nothing here can confine */
@@ -78,6 +86,7 @@ struct sandbox {
     struct strv nested;   /* checkouts below working folders, and which of these were looked into */
     struct strv nested_in;
     struct sandbox_note note;
+    struct sandbox_trials trials;
 };
 
 struct sandbox_job {
@@ -85,12 +94,20 @@ struct sandbox_job {
     struct sandbox_paths paths;
     struct strv absent; /* files that must not come by it */
     char *temp;
+    bool is_trial; /* what it writes stays in layers */
     struct confinement confine;
     struct proxy_door *door;
     int door_fd; /* the job's end; -1 once it has started */
 };
 
+/* sandbox_job.c */
+/* The session's temporary folder, made with the first job; yours to free. */
+int sandbox_temp(struct sandbox *s, char **ret, struct err *err);
+/* Without paths and confinement. */
+struct sandbox_job *sandbox_job_new(struct sandbox *s, const char *temp);
+
 /* sandbox_paths.c */
+void sandbox_paths_copy(struct sandbox_paths *to, const struct sandbox_paths *from);
 void sandbox_paths_release(struct sandbox_paths *p);
 /* Of the settings: sandbox.filesystem.*, and sockets. */
 void sandbox_paths_read(struct sandbox *s, const struct conf *conf, struct strv *ret_warnings);

@@ -31,6 +31,7 @@
 #include "guard/permit.h"
 #include "guard/sandbox_memory.h"
 #include "guard/sandbox_state.h"
+#include "guard/trial.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "unit.h"
@@ -881,6 +882,7 @@ struct ask_case {
     enum permit_mode mode;
     const char *args;
     enum permit_verdict verdict;
+    bool tries; /* where commands can run on trial, that decides */
 };
 
 #define DENIES "{\"permissions\":{\"deny\":[\"Bash(make:*)\"],\"ask\":[\"Bash(git push:*)\"]}}"
@@ -895,13 +897,19 @@ static const struct ask_case ask_cases[] = {
     {NO_SETTINGS, MODE_AUTO, COMMAND("rm -rf /"), PERMIT_ASK},
     {NO_SETTINGS, MODE_AUTO, LEAVING("make"), PERMIT_ASK},
     {NO_SETTINGS, MODE_AUTO, LEAVING("cat x"), PERMIT_ASK},
-    {NO_SETTINGS, MODE_DEFAULT, COMMAND("make"), PERMIT_ASK},
-    {NO_SETTINGS, MODE_DEFAULT, COMMAND("cat x"), PERMIT_ALLOW},
+    {NO_SETTINGS, MODE_DEFAULT, COMMAND("make"), PERMIT_ASK, true},
+    {NO_SETTINGS, MODE_DEFAULT, COMMAND("cat x"), PERMIT_ALLOW, true},
     {NO_SETTINGS, MODE_DEFAULT, LEAVING("cat x"), PERMIT_ASK},
+    {NO_SETTINGS, MODE_DEFAULT, COMMAND("echo x > .git/config"), PERMIT_ASK, true},
+    {NO_SETTINGS, MODE_ACCEPT_EDITS, COMMAND("echo x > f"), PERMIT_ALLOW, true},
+    {NO_SETTINGS, MODE_DEFAULT, "{\"command\":\"make\",\"run_in_background\":true}", PERMIT_ASK},
+    {DENIES, MODE_PLAN, COMMAND("git push"), PERMIT_DENY},
+    {DENIES, MODE_DEFAULT, COMMAND("git push"), PERMIT_ASK},
+    {DENIES, MODE_DEFAULT, COMMAND("make"), PERMIT_DENY},
     {NO_SETTINGS, MODE_ACCEPT_EDITS, LEAVING("mkdir d"), PERMIT_ASK},
-    {NO_SETTINGS, MODE_DONT_ASK, COMMAND("make"), PERMIT_DENY},
+    {NO_SETTINGS, MODE_DONT_ASK, COMMAND("make"), PERMIT_DENY, true},
     {NO_SETTINGS, MODE_DONT_ASK, LEAVING("cat x"), PERMIT_DENY},
-    {NO_SETTINGS, MODE_PLAN, COMMAND("make"), PERMIT_DENY},
+    {NO_SETTINGS, MODE_PLAN, COMMAND("make"), PERMIT_DENY, true},
     {NO_SETTINGS, MODE_BYPASS, COMMAND("make"), PERMIT_ALLOW},
     {NO_SETTINGS, MODE_BYPASS, LEAVING("make"), PERMIT_ALLOW},
     {DENIES, MODE_AUTO, COMMAND("make"), PERMIT_DENY},
@@ -911,7 +919,7 @@ static const struct ask_case ask_cases[] = {
     {ALLOWS, MODE_DEFAULT, LEAVING("make && cat x"), PERMIT_ASK},
     {FREES, MODE_DEFAULT, COMMAND("make"), PERMIT_ALLOW},
     {FREES, MODE_DEFAULT, LEAVING("make"), PERMIT_ASK},
-    {FREES, MODE_PLAN, COMMAND("make"), PERMIT_DENY},
+    {FREES, MODE_PLAN, COMMAND("make"), PERMIT_DENY, true},
     {KEPT_IN, MODE_AUTO, LEAVING("make"), PERMIT_DENY},
     {KEPT_IN, MODE_AUTO, COMMAND("make"), PERMIT_ALLOW},
     {EXCLUDED, MODE_AUTO, COMMAND("docker ps"), PERMIT_ASK},
@@ -928,6 +936,7 @@ static void asking(void **state)
         struct permit_answer answer;
         struct permit *permit;
         struct err err = {0};
+        bool tries;
 
         place_make(&p, "w", c->settings);
         if (permit_new(p.conf, p.workspace, &p.warnings, &permit, &err) < 0)
@@ -938,7 +947,8 @@ static void asking(void **state)
         assert_int_equal(json_parse(&arena, str_of(c->args), &subject.args, NULL, NULL), 0);
         subject.text = json_get_str(subject.args, "command");
         permit_check(permit, &subject, 0, &answer);
-        if (answer.verdict != c->verdict)
+        tries = c->tries && trial_works(p.sandbox, /*ret_why=*/NULL);
+        if (answer.has_trial != tries || (!tries && answer.verdict != c->verdict))
             fail_msg("row %zu: %s in %s: %d, %s", i, c->args, permit_mode_name(c->mode),
                      answer.verdict, answer.reason);
         permit_free(permit);

@@ -11,7 +11,7 @@ enum tool_flags {
      * allow rule answers in the user's place. Deny rules and dontAsk still apply. */
     TOOL_PERSON = 8,
     TOOL_FREE = 16,    /* needs no permission (TodoWrite, BashOutput); deny rules still apply */
-    TOOL_REFEREE = 32, /* talks to the referee; what it spends is the judge's */
+    TOOL_REFEREE = 32, /* talks to the referee */
     /* A call of it that succeeds ends the turn as a success, and its arguments are the turn's
      * result. run may be NULL. */
     TOOL_FINAL = 64,

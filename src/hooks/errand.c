@@ -38,7 +38,6 @@ static void errand_unref(struct errand *e)
     hook_handler_unref(e->handler);
     buf_release(&e->result.reason);
     buf_release(&e->result.answer);
-    hook_outcome_release(&e->result.spent);
     for (size_t i = 0; i < e->in.talk_len; i++)
         message_unref(e->in.talk[i]);
     cancel_unref(e->cancel);
@@ -85,7 +84,6 @@ struct errand *errand_start(struct crew *crew, errand_fn fn, void *arg, struct h
     e->result = (struct errand_result){
         .reason = BUF_INIT(HOOK_MAX_TEXT),
         .answer = BUF_INIT(HOOK_MAX_TEXT),
-        .spent = HOOK_OUTCOME_INIT,
     };
     if (crew_start(crew, "hook", errand_thread, e, err) < 0) {
         errand_unref(e); /* the thread's */

@@ -31,8 +31,7 @@ struct errand_result {
     int rc; /* -1: it failed, err says why */
     enum verdict verdict;
     struct buf reason;
-    struct buf answer;         /* http: what the server said */
-    struct hook_outcome spent; /* what it paid for; nothing else */
+    struct buf answer; /* http: what the server said */
     struct err err;
 };
 

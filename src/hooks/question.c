@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -115,15 +116,6 @@ static void choose_model(const struct question_place *p, struct str wanted, stru
     p->model(p->model_arg, &now);
     if (!provider_small(p->conf, buf_str(&now), ret))
         buf_add(ret, buf_str(&now));
-}
-
-static void note_spend(const struct llm_call_result *answer, struct hook_outcome *ret)
-{
-    struct tool_spend spend = {.model = answer->model->name, .usage = answer->usage};
-
-    if (model_cost_usd(answer->model, &answer->usage, &spend.usd, /*err=*/NULL) < 0)
-        spend.usd = NAN;
-    hook_outcome_spend(ret, &spend);
 }
 
 /* ---- The conversation ---- */
@@ -235,11 +227,17 @@ static int ask_once(const struct question_place *p, struct provider *provider,
         .thinking = THINKING_OFF,
         .cache = CACHE_OFF,
     };
+    struct spending_call paid;
+    int r;
 
-    if (llm_call_run(p->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err) <
-        0)
+    if (spending_begin(p->spending, SPENT_HOOK, &request, cancel, &paid, err) < 0)
         return -1;
-    note_spend(&answer, &ret->spent);
+    r = llm_call_run(p->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err);
+    if (r == 0)
+        spending_book_usage(&paid, answer.model, &answer.usage);
+    spending_settle(&paid);
+    if (r < 0)
+        return -1;
     message_text(answer.message, &text);
     if (answer.stop_unclear || answer.stop != STOP_END_TURN)
         (void)err_set(err, ERR_PROTOCOL, "the model's answer did not come to its end (%s)",

@@ -16,6 +16,7 @@ struct conf;
 struct json;
 struct message;
 struct net;
+struct spending;
 
 /* Lent to all questions of a session. */
 struct question_place {
@@ -23,6 +24,7 @@ struct question_place {
     struct net *net;                           /* NULL: only scripted models can be asked */
     void (*model)(void *arg, struct buf *ret); /* "provider/name", in use now */
     void *model_arg;
+    struct spending *spending; /* NULL: they cost nothing */
 };
 
 /* An errand_fn; arg is the place. */

@@ -177,6 +177,7 @@ struct runner *runner_new(const struct runner_spec *spec)
         .conf = spec->conf,
         .model = spec->model,
         .model_arg = spec->model_arg,
+        .spending = spec->spending,
     };
     r->place.crew = crew_new();
     r->place.strays = strays_new(&(struct strays_spec){

@@ -18,6 +18,7 @@ struct hook_runner;
 struct hook_watch;
 struct net;
 struct runner;
+struct spending;
 struct workspace;
 
 /* All lent, and alive until runner_free(). */
@@ -28,6 +29,7 @@ struct runner_spec {
     /* "anthropic/claude-sonnet-5", the model in use now: prompts go to its provider. Any thread. */
     void (*model)(void *arg, struct buf *ret);
     void *model_arg;
+    struct spending *spending; /* where questions to a model are paid; NULL: they cost nothing */
     /* A hook in the background objects: the model is told, and a turn begun if none runs. NULL:
      * nobody is there to be told. Any thread. */
     void (*wake)(void *arg, struct str text);

@@ -18,6 +18,7 @@
 
 #include "agent/hook.h"
 #include "agent/hook_sight.h"
+#include "agent/test_spending.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -45,6 +46,7 @@ struct bench {
     struct runner *runner;
     struct strv warnings;
     struct hook_outcome outcome;
+    struct paid paid;
     struct err err;
     char woken[200];   /* what the model was told at once ... */
     atomic_bool awake; /* ... when this is set */
@@ -110,6 +112,8 @@ static void bench_begin(struct bench *b, const char *settings, const char *scena
     spec.conf = b->conf;
     spec.registry = b->registry;
     spec.workspace = b->workspace;
+    paid_begin(&b->paid);
+    spec.spending = b->paid.spending;
     b->runner = runner_new(&spec);
 }
 
@@ -120,6 +124,7 @@ static void bench_end(struct bench *b)
     struct proc_result result = {0};
 
     runner_free(b->runner);
+    paid_end(&b->paid);
     hook_registry_free(b->registry);
     workspace_unref(b->workspace);
     conf_unref(b->conf);
@@ -864,9 +869,9 @@ static void questions(void **state)
             fail_msg("%s: %d, decision %d, reason '%s', stop '%s', message '%s': %s",
                      prompt_rows[i].name, r, b.outcome.decision, buf_cstr(&b.outcome.reason),
                      buf_cstr(&b.outcome.stop_reason), buf_cstr(&b.outcome.message), b.err.text);
-        if (b.outcome.spends.len != prompt_rows[i].calls)
-            fail_msg("%s: %zu calls are paid for", prompt_rows[i].name, b.outcome.spends.len);
-        VEC_EACH(&b.outcome.spends, spend) {
+        if (paid_count(&b.paid) != prompt_rows[i].calls)
+            fail_msg("%s: %zu calls are paid for", prompt_rows[i].name, paid_count(&b.paid));
+        VEC_EACH(&b.paid.list, spend) {
             assert_true(str_is(spend->model, "model.scenario"));
             assert_true(spend->usage.input > 0 && spend->usage.output > 0);
         }
@@ -884,7 +889,7 @@ static void a_slow_model(void **state)
                 "step\n  text words\nstep\n  pause 3600s\n  text {\"ok\": true}\n");
     assert_int_equal(bench_run(&b, HOOK_STOP, ""), -1);
     assert_string_equal(b.err.text, "p: it took too long and was ended");
-    assert_int_equal(b.outcome.spends.len, 1);
+    assert_int_equal(paid_count(&b.paid), 1);
     bench_end(&b);
 }
 

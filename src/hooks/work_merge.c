@@ -68,11 +68,6 @@ static int merge_errand(const struct work *w, enum hook_event event, struct hook
 {
     struct errand_result *result = w->state == WORK_ENDED ? errand_result(w->errand) : NULL;
 
-    if (result) {
-        VEC_EACH(&result->spent.spends, spend) {
-            hook_outcome_spend(io, spend);
-        }
-    }
     if (!result || w->is_late)
         return err_set(err, ERR_TIMEOUT, "it took too long and was ended");
     if (hook_handler_spec(w->handler)->type == HANDLER_HTTP) {

@@ -64,6 +64,7 @@ static struct ask_copy *copy_new(const struct ask *from)
     to->tool_use_id = arena_str(&c->arena, from->tool_use_id);
     to->input = arena_str(&c->arena, from->input);
     to->suggestions = arena_str(&c->arena, from->suggestions);
+    to->effects = arena_str(&c->arena, from->effects);
     to->reason = arena_str(&c->arena, from->reason);
     to->blocked_path = arena_str(&c->arena, from->blocked_path);
     if (from->reason_type)

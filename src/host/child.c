@@ -11,9 +11,9 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "agent/ledger.h"
 #include "agent/recall.h"
 #include "agent/spawn.h"
+#include "agent/spending.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -47,6 +47,7 @@ struct child {
     bool has_briefing;
     struct briefing briefing; /* of its own folder */
     struct record *record;    /* NULL: nothing is kept */
+    struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
     void (*rests)(void *arg, const char *id);
@@ -58,8 +59,6 @@ struct child {
     bool is_leaving;
     struct event *turn; /* the last one that has ended; NULL: none yet */
     int64_t tool_uses;
-    struct ledger ledger;
-    struct llm_usage usage;
 };
 
 struct children {
@@ -146,20 +145,6 @@ static void child_emit(void *arg, struct event *e, struct cancel *cancel)
         c->rests(c->rests_arg, c->id);
 }
 
-/* What it costs is the session's. */
-static void child_spent(void *arg, const struct tool_spend *spend)
-{
-    struct child *c = arg;
-    struct agent *main = host_running(c->host);
-
-    gate_take(&c->gate);
-    ledger_add_spend(&c->ledger, spend);
-    llm_usage_add(&c->usage, &spend->usage);
-    gate_give(&c->gate);
-    if (main)
-        agent_add_spend(main, spend);
-}
-
 /* ---- Made ---- */
 
 static void child_free(struct child *c)
@@ -178,7 +163,7 @@ static void child_free(struct child *c)
     buf_release(&c->model);
     buf_release(&c->system);
     event_unref(c->turn);
-    ledger_release(&c->ledger);
+    spending_unref(c->spending);
     gate_release(&c->gate);
     arena_release(&c->arena);
     mem_freep(&c);
@@ -332,8 +317,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
-        .spent = child_spent,
-        .spent_arg = c,
+        .spending = c->spending,
         .cancel = h->cancel,
         .hides_thinking = &h->hides_thinking,
     };
@@ -422,6 +406,7 @@ static int spawn_make(struct children *all, const struct spawn_spec *spec, struc
         return -1;
     c = child_new(all, spec);
     from = parent ? toolbox_ref(parent->toolbox) : host_toolbox(all->host);
+    c->spending = spending_branch(parent ? parent->spending : all->host->spending);
     rc = child_make_place(c, spec, parent, err);
     if (rc == 0)
         rc = child_make_tools(c, spec, from, err);
@@ -499,11 +484,10 @@ static int spawn_wait(struct spawner *self, const char *id, struct cancel *cance
         .turn = c->turn ? event_ref(c->turn) : NULL,
         .tool_uses = c->tool_uses,
         .duration_ms = clock_mono_ms() - c->start_ms,
-        .usage = c->usage,
-        .usd = c->ledger.usd,
-        .cost_unknown = c->ledger.unknown,
     };
     gate_give(&c->gate);
+    ret->usd = spending_usd(c->spending, &ret->cost_unknown);
+    spending_usage(c->spending, &ret->usage);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /*
- * The event log of a session: <session folder>/events.jsonl, a line per event (event_line.h).
+ * The event log of a session: $TENAX_HOME/events/<session>/events.jsonl, a line per event
+ * (event_line.h).
  *
  * A remote observer of the feed with a thread of its own: nobody ever waits for it. When it falls
  * behind or the disk takes nothing, lines are missing, and the next one says which; nothing else

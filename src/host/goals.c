@@ -273,6 +273,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
         .conf = spec->conf,
         .permit = spec->permit,
         .sandbox = spec->sandbox,
+        .spending = spec->spending,
         .is_kept = session_is_kept(spec->session),
         .is_interactive = spec->is_interactive,
         .is_fork = strcmp(source, "fork") == 0,

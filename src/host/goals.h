@@ -20,6 +20,7 @@ struct net;
 struct permit;
 struct sandbox;
 struct session;
+struct spending;
 struct strv;
 struct workspace;
 
@@ -33,6 +34,7 @@ struct goals_spec {
     struct permit *permit;
     struct sandbox *sandbox; /* NULL: none */
     struct models *models;
+    struct spending *spending;
     bool is_interactive;
     void (*emit)(void *arg, struct event *e);
     int (*wake)(void *arg, struct err *err);

@@ -229,6 +229,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
         .permit = h->permit,
         .sandbox = h->sandbox,
         .models = &h->models,
+        .spending = h->spending,
         .is_interactive = h->is_interactive,
         .emit = host_emit_goal,
         .wake = host_nudge,
@@ -279,8 +280,8 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
     prompt_spec_style(&h->prompt, h->conf, ret_notes);
-    if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)), h->max_usd,
-                      h->cancel, ret_notes, err) < 0)
+    if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
+                      spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
     models_note_names(h->conf, ret_notes);
     models_note_thinking(&h->models, h->thinking, h->effort, ret_notes);
@@ -353,6 +354,15 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
 
 /* ---- life ---- */
 
+/* A title that cannot be had is no reason to have no session. */
+static void host_take_name(struct host *h, const char *title, struct strv *ret_notes)
+{
+    struct err err = {0};
+
+    if (title && *title && host_rename(h, str_of(title), &err) < 0)
+        strv_addf(ret_notes, "title: %s", err.text);
+}
+
 int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host **ret,
              struct err *err)
 {
@@ -363,7 +373,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->cancel = spec->cancel;
     h->session = spec->found;
     h->max_steps = spec->max_steps;
-    h->max_usd = spec->max_usd;
+    h->spending = spending_new();
+    spending_limit(h->spending, spec->max_usd);
     h->thinking = spec->thinking;
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
@@ -397,7 +408,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         return -1;
     }
     if (session_recall(h->session))
-        h->past_usd = session_recall(h->session)->ledger.usd;
+        spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_take_name(h, spec->session.title, ret_notes);
     *ret = h;
     return 0;
 }
@@ -418,10 +430,10 @@ void host_free(struct host *h)
      */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
-    host_drop_spends(h);
     conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
     goals_free(h->goals);
     runner_free(h->runner);
+    spending_unref(h->spending);
     reload_free(h->reload);
     watch_free(h->watch);
     hook_registry_free(h->registry);

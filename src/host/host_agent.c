@@ -92,12 +92,14 @@ static void host_record_mode(struct host *h)
 /* Its failure is no reason not to work. */
 static void host_start_log(struct host *h)
 {
+    CLEANUP(buf_release) struct buf folder = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
 
     if (h->log || !session_is_kept(h->session) || !conf_get_bool(h->conf, "eventLog", true))
         return;
-    h->log = event_log_start(h->feed, session_id(h->session), session_folder(h->session),
-                             EVENT_LOG_MAX, &err);
+    session_log_folder(h->session, &folder);
+    h->log =
+        event_log_start(h->feed, session_id(h->session), buf_cstr(&folder), EVENT_LOG_MAX, &err);
     if (!h->log)
         log_debug("host", "no event log: %s", err.text);
 }
@@ -138,7 +140,7 @@ static struct agent *host_build(struct host *h, struct err *err)
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
         .max_steps = h->max_steps,
-        .max_usd = h->max_usd,
+        .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
         .news = briefing_news,
@@ -175,23 +177,9 @@ static struct agent *host_build(struct host *h, struct err *err)
     return a;
 }
 
-void host_drop_spends(struct host *h)
-{
-    VEC_EACH(&h->spends, s) {
-        mem_freep((char **)&s->model.ptr);
-    }
-    vec_release(&h->spends);
-}
-
 void host_built(struct host *h, struct agent *a)
 {
     gate_take(&h->gate);
-    if (a) {
-        VEC_EACH(&h->spends, s) {
-            agent_add_spend(a, s);
-        }
-        host_drop_spends(h);
-    }
     h->agent = a;
     h->building = false;
     gate_wake(&h->gate);
@@ -431,7 +419,7 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
         return -1;
     if (p.dialect && !models_need_net(&h->models))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
-    if (h->max_usd > 0 && !model_price_known(&p.model))
+    if (spending_max_usd(h->spending) > 0 && !model_price_known(&p.model))
         return err_set(err, ERR_UNSUPPORTED,
                        "the price of %.*s is unknown, so --max-budget-usd cannot be kept",
                        STR_ARG(p.model.name));

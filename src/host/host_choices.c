@@ -24,11 +24,10 @@ struct host_choices {
 /* Of what this session may cost, or next to nothing. */
 static double choices_left(struct host *h)
 {
-    struct event *turn = host_last_turn(h);
-    double left = h->max_usd - (turn ? turn->report->total_usd : h->past_usd);
+    double max_usd = spending_max_usd(h->spending);
+    double left = max_usd - spending_usd(h->spending, /*ret_unknown=*/NULL);
 
-    event_unref(turn);
-    if (!(h->max_usd > 0))
+    if (!(max_usd > 0))
         return 0;
     return left > CHOICES_LEAST_USD ? left : CHOICES_LEAST_USD;
 }
@@ -113,7 +112,8 @@ void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode
     if (!c)
         return;
     if (c->left_usd > 0)
-        h->max_usd = h->past_usd + c->left_usd; /* a fork has cost something already */
+        spending_limit(h->spending, spending_usd(h->spending, NULL) +
+                                        c->left_usd); /* a fork has cost something already */
     if (!has_own_mode)
         choose_mode(h, c);
     choose_model(h, c);

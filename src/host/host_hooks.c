@@ -63,6 +63,7 @@ void host_make_hooks(struct host *h, struct strv *ret_notes)
         .workspace = h->workspace,
         .model = host_say_model,
         .model_arg = h,
+        .spending = h->spending,
         .wake = host_hear_hook,
         .wake_arg = h,
         .watch = &h->aside_watch,

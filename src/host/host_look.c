@@ -134,25 +134,16 @@ static int look_connect(struct host *h, struct err *err)
     return rc;
 }
 
-/* To the agent, who writes down what a session has cost; made for that when nothing else was said,
- * or a process that does no more would leave it unpaid. */
-static void look_pay(struct host *h, const struct llm_call_result *answer)
+/* What a session has cost is written down by its agent: it is made for that where a process that
+ * does no more would leave a question unpaid. */
+static void look_paid(struct host *h)
 {
-    struct tool_spend spend = {.model = answer->model->name, .usage = answer->usage};
-    struct agent *a;
+    bool is_there;
 
-    if (model_cost_usd(answer->model, &answer->usage, &spend.usd, /*err=*/NULL) < 0)
-        spend.usd = NAN;
     gate_take(&h->gate);
-    a = h->agent;
-    if (!a) { /* host_built() hands it on */
-        spend.model.ptr = mem_dup(spend.model.ptr, spend.model.len);
-        vec_push(&h->spends, spend);
-    }
+    is_there = h->agent;
     gate_give(&h->gate);
-    if (a)
-        agent_add_spend(a, &spend);
-    else
+    if (!is_there)
         (void)host_agent(h, /*err=*/NULL);
 }
 
@@ -173,12 +164,20 @@ int host_ask_of(struct host *h, struct provider *provider, struct str system, st
         .cache = CACHE_OFF,
     };
 
+    struct spending_call paid;
+    int r;
+
     if (provider->dialect && look_connect(h, err) < 0)
         return -1;
-    if (llm_call_run(h->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err) <
-        0)
+    if (spending_begin(h->spending, SPENT_ASIDE, &request, cancel, &paid, err) < 0)
         return -1;
-    look_pay(h, &answer);
+    r = llm_call_run(h->net, &options, &request, cancel, /*fn=*/NULL, /*arg=*/NULL, &answer, err);
+    if (r == 0)
+        spending_book_usage(&paid, answer.model, &answer.usage);
+    spending_settle(&paid);
+    if (r < 0)
+        return -1;
+    look_paid(h);
     message_text(answer.message, ret);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agent/hook_sight.h"
+#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/strv.h"
@@ -56,8 +57,7 @@ struct host {
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
     size_t hook_count;
     int64_t max_steps;
-    double max_usd;
-    double past_usd; /* what it has cost before it was opened; max_usd counts that too */
+    struct spending *spending;
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
@@ -79,7 +79,6 @@ struct host {
 
     struct gate gate; /* of what follows */
     struct agent *agent;
-    VEC(struct tool_spend) spends; /* before there was an agent; models' names are ours to free */
     bool building;
     bool finishing;
     int64_t turn, step; /* of the last event */
@@ -116,7 +115,6 @@ void host_refresh(void *arg);                              /* agent_spec.refresh
  * one, and the same once more. */
 struct agent *host_hold_building(struct host *h);
 void host_built(struct host *h, struct agent *a);
-void host_drop_spends(struct host *h);
 
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "agent/test_spending.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/strv.h"
@@ -34,6 +35,7 @@ static const struct retry_policy quick = {
 
 /* Everything a judge needs. */
 struct court {
+    struct paid paid;
     struct conf *conf;
     struct provider provider;
     struct workspace *workspace;
@@ -79,8 +81,10 @@ static void court_open(struct court *c, const char *scenario)
         toolbox_new(&tools, &c->toolbox, &c->err) < 0)
         fail_msg("%s", c->err.text);
     c->cancel = cancel_new(NULL);
+    paid_begin(&c->paid);
     c->spec = (struct judge_spec){
         .conf = c->conf,
+        .spending = c->paid.spending,
         .provider = &c->provider,
         .toolbox = c->toolbox,
         .workspace = c->workspace,
@@ -101,6 +105,7 @@ static int court_ask(struct court *c)
 
 static void court_close(struct court *c)
 {
+    paid_end(&c->paid);
     judge_verdict_release(&c->verdict);
     toolbox_unref(c->toolbox);
     permit_free(c->permit);
@@ -352,19 +357,19 @@ static const struct ask_case {
      0, 0},
 };
 
-static void check_spends(const struct judge_verdict *v, const struct ask_case *row)
+static void check_spends(const struct court *c, const struct ask_case *row)
 {
     int64_t input = 0;
     int64_t output = 0;
 
-    VEC_EACH(&v->spends, s) {
+    VEC_EACH(&c->paid.list, s) {
         input += s->usage.input;
         output += s->usage.output;
         if (!str_is(s->model, "s.scenario") || !isnan(s->usd))
             fail_msg("%s: %.*s, %f", row->name, STR_ARG(s->model), s->usd);
     }
-    if (v->spends.len != row->spends || input != row->input || output != row->output)
-        fail_msg("%s: %zu spends, %lld + %lld", row->name, v->spends.len, (long long)input,
+    if (c->paid.list.len != row->spends || input != row->input || output != row->output)
+        fail_msg("%s: %zu spends, %lld + %lld", row->name, c->paid.list.len, (long long)input,
                  (long long)output);
 }
 
@@ -384,7 +389,7 @@ static void test_ask(void **state)
             fail_msg("%s: ok %d, %d steps", row->name, c.verdict.ok, c.verdict.steps);
         if (!strstr(r < 0 ? c.err.text : buf_cstr(&c.verdict.reason), row->says))
             fail_msg("%s: %s %s", row->name, c.err.text, buf_cstr(&c.verdict.reason));
-        check_spends(&c.verdict, row);
+        check_spends(&c, row);
         court_close(&c);
     }
     assert_int_equal(access(scratch("w/new"), F_OK), -1);
@@ -399,8 +404,8 @@ static void test_price(void **state)
     court_open(&c, "step\n" YES "usage input=1000000 output=500000 cache_read=2000000\n");
     c.provider.model.price = (struct model_price){3, 10, 0.5, 4, 6};
     assert_int_equal(court_ask(&c), 0);
-    assert_int_equal(c.verdict.spends.len, 1);
-    assert_true(fabs(c.verdict.spends.ptr[0].usd - (3 + 5 + 1)) < 1e-9);
+    assert_int_equal(c.paid.list.len, 1);
+    assert_true(fabs(c.paid.list.ptr[0].usd - (3 + 5 + 1)) < 1e-9);
     court_close(&c);
 }
 
@@ -466,7 +471,7 @@ static void test_cancel(void **state)
         assert_int_equal(court_ask(&c), -1);
         if (c.err.code != ERR_CANCELLED || c.verdict.steps != rows[i].steps || c.verdict.ok)
             fail_msg("row %zu: %s, %d steps", i, c.err.text, c.verdict.steps);
-        assert_int_equal(c.verdict.spends.len, rows[i].steps);
+        assert_int_equal(c.paid.list.len, rows[i].steps);
         court_close(&c);
     }
 }
@@ -531,7 +536,7 @@ static void test_timeout(void **state)
 
         court_open(&c, rows[i].scenario);
         assert_int_equal(court_ask(&c), -1);
-        VEC_EACH(&c.verdict.spends, s) {
+        VEC_EACH(&c.paid.list, s) {
             input += s->usage.input;
         }
         if (c.err.code != ERR_TIMEOUT || !strstr(c.err.text, "no verdict within 10 minutes") ||

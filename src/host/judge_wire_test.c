@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "agent/test_spending.h"
 #include "agent/toolbox.h"
 #include "base/strv.h"
 #include "conf/conf.h"
@@ -188,6 +189,7 @@ static void check_requests(const struct wire_case *row, const struct canned_serv
 
 /* Asks the judge through a server that gives these answers, the last one again and again. */
 struct hearing {
+    struct paid paid;
     struct net *net;
     struct canned_server server;
     struct judge_verdict verdict;
@@ -216,6 +218,8 @@ static void hearing_run(struct hearing *h, const char *dialect, const struct can
     tools.provider = &provider;
     if (toolbox_new(&tools, &toolbox, &h->err) < 0)
         fail_msg("%s", h->err.text);
+    paid_begin(&h->paid);
+    spec.spending = h->paid.spending;
     spec.conf = conf;
     spec.provider = &provider;
     spec.toolbox = toolbox;
@@ -229,6 +233,7 @@ static void hearing_run(struct hearing *h, const char *dialect, const struct can
 
 static void hearing_end(struct hearing *h)
 {
+    paid_end(&h->paid);
     canned_release(&h->server);
     judge_verdict_release(&h->verdict);
 }
@@ -265,8 +270,8 @@ static void test_dialects(void **state)
         assert_true(h.verdict.ok);
         assert_string_equal(buf_cstr(&h.verdict.reason), "seen");
         assert_int_equal(h.verdict.steps, 3);
-        assert_int_equal(h.verdict.spends.len, 3);
-        VEC_EACH(&h.verdict.spends, s) {
+        assert_int_equal(h.paid.list.len, 3);
+        VEC_EACH(&h.paid.list, s) {
             assert_int_equal(s->usage.input, 10);
             assert_int_equal(s->usage.output, 5);
         }

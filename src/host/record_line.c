@@ -30,8 +30,17 @@ static void write_block(struct jw *w, const struct block *b)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
 
-    block_write(b, &json);
+    block_write_plain(b, &json);
     jw_raw(w, buf_str(&json));
+}
+
+/* Beside the message: what a block has that the Messages API would refuse. */
+static void write_own(struct jw *w, const struct block *blocks, size_t count)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+    if (blocks_write_own(blocks, count, &json))
+        jw_kraw(w, "blockData", buf_str(&json));
 }
 
 /* {"role":"user","content":…}: a single text as a string, which every viewer knows. */
@@ -41,7 +50,7 @@ static void write_message(struct jw *w, const struct block *blocks, size_t count
     jw_object(w);
     jw_kcstr(w, "role", "user");
     jw_key(w, "content");
-    if (count == 1 && blocks[0].kind == BLOCK_TEXT && !blocks[0].provider_data.len) {
+    if (count == 1 && blocks[0].kind == BLOCK_TEXT) {
         jw_str(w, blocks[0].text);
     } else {
         jw_array(w);
@@ -50,6 +59,7 @@ static void write_message(struct jw *w, const struct block *blocks, size_t count
         jw_array_end(w);
     }
     jw_object_end(w);
+    write_own(w, blocks, count);
 }
 
 void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
@@ -94,19 +104,19 @@ void record_line_reply(struct buf *out, const struct record_at *at,
         write_block(&w, block);
     jw_array_end(&w);
     jw_object_end(&w);
+    if (block)
+        write_own(&w, block, 1);
     line_end(&w);
 }
 
 void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
                         struct str data, bool is_denied)
 {
-    struct block plain = *result;
     struct jw w;
 
-    plain.name = STR(""); /* its call's line has it, and providers refuse a key they do not know */
     line_begin(&w, out, at, ENTRY_USER);
     jw_kstr(&w, "sourceToolAssistantUUID", at->parent);
-    write_message(&w, &plain, 1);
+    write_message(&w, result, 1);
     if (data.len)
         jw_kraw(&w, "toolUseResult", data);
     if (is_denied)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/utf8.h"
+#include "guard/patch.h"
 #include "host/typed.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -19,7 +20,6 @@
 #include "store/file_history.h"
 #include "store/load.h"
 #include "store/transcript.h"
-#include "tools/patch.h"
 
 #define REWIND_MAX_TEXT 200 /* bytes of a message that are shown */
 #define REWIND_MIN_PREFIX 4 /* of a uuid; less could be a number */

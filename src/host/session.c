@@ -16,7 +16,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "host/dropped_turn.h"
 #include "host/fork.h"
+#include "host/handover.h"
 #include "host/project.h"
 #include "host/record.h"
 #include "host/rewind.h"
@@ -121,9 +123,9 @@ static int session_hold(struct session *s, struct err *err)
     if (!s->is_kept)
         return 0;
     buf_addf(&socket, "%s/run/%d.sock", conf_home(s->conf), (int)getpid());
-    if (hold_take(conf_home(s->conf), s->id, buf_cstr(&socket), &s->hold, &why) == 0)
+    if (handover_take(conf_home(s->conf), s->id, buf_cstr(&socket), s->cancel, &s->hold, &why) == 0)
         return 0;
-    if (why.code == ERR_BUSY)
+    if (why.code == ERR_BUSY || why.code == ERR_CANCELLED)
         return err_set(err, why.code, "%s", why.text);
     return err_set(err, why.code,
                    "the session cannot be written down: %s (--no-session-persistence works without "
@@ -171,9 +173,6 @@ static int check_spec(const struct session_spec *spec, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "--continue and --resume do not go together");
     if (only && !session_resumes(spec))
         return err_set(err, ERR_BAD_INPUT, "--%s needs --resume or --continue", only);
-    if (spec->at && spec->drops)
-        return err_set(err, ERR_BAD_INPUT,
-                       "--resume-session-at and --resume-drops-turn do not go together");
     if (spec->id && session_resumes(spec) && !spec->forks)
         return err_set(err, ERR_BAD_INPUT,
                        "--session-id with --resume or --continue needs --fork-session");
@@ -249,7 +248,8 @@ static int session_begin_anew(const char *path, struct strv *ret_notes, struct e
     return 0;
 }
 
-static int session_find_past(const struct session *s, const struct session_spec *spec,
+/* is_free: with `continues`, the newest session that no other process holds. */
+static int session_find_past(const struct session *s, const struct session_spec *spec, bool is_free,
                              struct cancel *cancel, struct strv *ret_notes, struct buf *ret_path,
                              struct err *err)
 {
@@ -259,7 +259,7 @@ static int session_find_past(const struct session *s, const struct session_spec 
 
     project_key(str_of(conf_dir(s->conf)), &key);
     scope.project = buf_str(&key);
-    if ((spec->continues ? find_newest(&scope, /*is_free=*/true, ret_path, err)
+    if ((spec->continues ? find_newest(&scope, is_free, ret_path, err)
                          : find_session(&scope, str_of(want), cancel, ret_path, err)) == 0)
         return 0;
     if ((err && err->code != ERR_NOT_FOUND) || (want && strlen(want) < 4) ||
@@ -299,8 +299,11 @@ static int session_read(struct session *s, const char *path, const struct sessio
                         struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {
     struct load_spec load = {.leaf = str_of(spec->at ? spec->at : spec->drops),
-                             .is_before = spec->drops};
+                             .is_before = !spec->at && spec->drops};
 
+    if (spec->at && spec->drops &&
+        dropped_turn_check(path, load.leaf, str_of(spec->drops), cancel, err) < 0)
+        return -1;
     if (load_open(path, &load, cancel, &s->load, err) < 0)
         return -1;
     strv_add_all(ret_notes, load_warnings(s->load));
@@ -335,19 +338,40 @@ static int session_fork(struct session *s, const char *path, struct err *err)
     return file_history_copy(folder, s->folder, err);
 }
 
+/* Found and held. Held before it is read: what another process adds would be missing. The newest
+ * session that is in use is not the one that --continue means. */
+static int session_take_past(struct session *s, const struct session_spec *spec,
+                             struct cancel *cancel, struct strv *ret_notes, struct buf *ret_path,
+                             struct err *err)
+{
+    struct err why = {0};
+
+    if (session_find_past(s, spec, /*is_free=*/false, cancel, ret_notes, ret_path, err) < 0 ||
+        session_adopt(s, buf_cstr(ret_path), err) < 0)
+        return -1;
+    if (session_hold(s, &why) == 0)
+        return 0;
+    if (why.code != ERR_BUSY || !spec->continues)
+        return err_set(err, why.code, "%s", why.text);
+    mem_freep(&s->path);
+    mem_freep(&s->folder);
+    buf_clear(ret_path);
+    if (session_find_past(s, spec, /*is_free=*/true, cancel, ret_notes, ret_path, err) < 0 ||
+        session_adopt(s, buf_cstr(ret_path), err) < 0)
+        return -1;
+    return session_hold(s, err);
+}
+
 static int session_resume(struct session *s, const struct session_spec *spec, struct cancel *cancel,
                           struct strv *ret_notes, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     bool forks = spec->forks;
 
-    if (session_find_past(s, spec, cancel, ret_notes, &path, err) < 0)
-        return -1;
     s->source = forks ? "fork" : "resume";
-    if (forks ? session_new(s, spec->id, err) : session_adopt(s, buf_cstr(&path), err))
-        return -1;
-    /* Held before it is read: what another process adds would be missing. */
-    if (!forks && session_hold(s, err) < 0)
+    if (forks ? session_find_past(s, spec, /*is_free=*/false, cancel, ret_notes, &path, err) < 0 ||
+                    session_new(s, spec->id, err) < 0
+              : session_take_past(s, spec, cancel, ret_notes, &path, err) < 0)
         return -1;
     if (session_read(s, buf_cstr(&path), spec, cancel, ret_notes, err) < 0)
         return -1;
@@ -399,6 +423,11 @@ const char *session_path(const struct session *s)
 const char *session_folder(const struct session *s)
 {
     return s->folder;
+}
+
+void session_log_folder(const struct session *s, struct buf *ret)
+{
+    buf_addf(ret, "%s/events/%s", conf_home(s->conf), s->id);
 }
 
 bool session_is_kept(const struct session *s)

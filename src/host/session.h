@@ -37,6 +37,7 @@ struct session_spec {
     bool forks;         /* what is resumed is copied under a new id */
     const char *at;     /* uuid of the last message that counts; NULL: all do */
     const char *drops;  /* uuid of a message that counts no more, with all that follows; or NULL */
+    const char *title;  /* that it gets, of the host; NULL: none */
     bool is_unkept;     /* nothing is written, and nothing is held */
 };
 /* Whether it is one that exists already. */
@@ -49,8 +50,9 @@ int session_open(const struct conf *conf, const struct session_spec *spec, struc
 void session_free(struct session *s); /* gives it free for others; NULL is fine */
 
 const char *session_id(const struct session *s);
-const char *session_path(const struct session *s);   /* of the transcript */
-const char *session_folder(const struct session *s); /* of everything else */
+const char *session_path(const struct session *s);                 /* of the transcript */
+const char *session_folder(const struct session *s);               /* of everything else */
+void session_log_folder(const struct session *s, struct buf *ret); /* of its event log */
 bool session_is_kept(const struct session *s);
 const char *session_source(const struct session *s); /* "startup", "resume", "fork" */
 

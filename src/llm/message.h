@@ -92,6 +92,12 @@ size_t message_count(const struct message *m, enum block_kind kind);
  * message. */
 void message_write(const struct message *m, struct buf *out);
 void block_write(const struct block *b, struct buf *out); /* one block of it */
+/* For transcripts, which other programs send to their provider: a block without keys of ours; what
+ * these would say, as an array with an object for each block (false: they say nothing); and that
+ * put back into a message that was read, before it is shared. */
+void block_write_plain(const struct block *b, struct buf *out);
+bool blocks_write_own(const struct block *blocks, size_t count, struct buf *out);
+void message_add_own(struct message *m, const struct json *list);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
 /* Types under which nothing of a server's own can be kept whole: read again, it would be a call, a
  * result or somebody's words. */

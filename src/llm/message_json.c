@@ -59,6 +59,13 @@ static void write_source(struct jw *w, const struct block *b)
     jw_object_end(w);
 }
 
+/* The member `input` does not have the bytes that the model sent. */
+static bool input_differs(const struct block *b)
+{
+    return b->kind == BLOCK_TOOL_USE &&
+           (b->input_bad || has_line_end(b->input) || str_trim(b->input).len != b->input.len);
+}
+
 static void write_input(struct jw *w, const struct block *b)
 {
     struct str input = str_trim(b->input);
@@ -69,16 +76,25 @@ static void write_input(struct jw *w, const struct block *b)
         jw_key(w, "input");
         write_raw(w, input);
     }
-    if (b->input_bad || has_line_end(b->input) || input.len != b->input.len)
+}
+
+/* Members that are ours. */
+static void write_own(struct jw *w, const struct block *b)
+{
+    if (input_differs(b))
         jw_kstr(w, "input_text", b->input);
+    if (b->provider_data.len) {
+        jw_key(w, "provider_data");
+        write_raw(w, b->provider_data);
+    }
 }
 
 /* An unknown block goes out as it came, with our key put before its last brace. */
-static void write_other(struct jw *w, const struct block *b)
+static void write_other(struct jw *w, const struct block *b, bool with_own)
 {
     CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
 
-    if (!b->provider_data.len) {
+    if (!with_own || !b->provider_data.len) {
         write_raw(w, b->raw);
         return;
     }
@@ -89,7 +105,7 @@ static void write_other(struct jw *w, const struct block *b)
     write_raw(w, buf_str(&all));
 }
 
-static void write_block(struct jw *w, const struct block *b);
+static void write_block(struct jw *w, const struct block *b, bool with_own);
 
 static void write_content(struct jw *w, const struct block *blocks, size_t len)
 {
@@ -100,14 +116,14 @@ static void write_content(struct jw *w, const struct block *blocks, size_t len)
     }
     jw_array(w);
     for (size_t i = 0; i < len; i++)
-        write_block(w, &blocks[i]);
+        write_block(w, &blocks[i], /*with_own=*/true);
     jw_array_end(w);
 }
 
-static void write_block(struct jw *w, const struct block *b)
+static void write_block(struct jw *w, const struct block *b, bool with_own)
 {
     if (b->kind == BLOCK_OTHER) {
-        write_other(w, b);
+        write_other(w, b, with_own);
         return;
     }
     jw_object(w);
@@ -138,7 +154,7 @@ static void write_block(struct jw *w, const struct block *b)
     case BLOCK_TOOL_RESULT:
         jw_kcstr(w, "type", "tool_result");
         jw_kstr(w, "tool_use_id", b->id);
-        if (b->name.len)
+        if (with_own && b->name.len)
             jw_kstr(w, "name", b->name);
         write_content(w, b->content, b->content_len);
         if (b->is_error)
@@ -157,10 +173,8 @@ static void write_block(struct jw *w, const struct block *b)
     case BLOCK_OTHER:
         break;
     }
-    if (b->provider_data.len) {
-        jw_key(w, "provider_data");
-        write_raw(w, b->provider_data);
-    }
+    if (with_own)
+        write_own(w, b);
     jw_object_end(w);
 }
 
@@ -169,7 +183,55 @@ void block_write(const struct block *b, struct buf *out)
     struct jw w;
 
     jw_init(&w, out, 0);
-    write_block(&w, b);
+    write_block(&w, b, /*with_own=*/true);
+}
+
+void block_write_plain(const struct block *b, struct buf *out)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    write_block(&w, b, /*with_own=*/false);
+}
+
+bool blocks_write_own(const struct block *blocks, size_t count, struct buf *out)
+{
+    bool any = false;
+    struct jw w;
+
+    for (size_t i = 0; i < count; i++)
+        any = any || blocks[i].provider_data.len || input_differs(&blocks[i]);
+    if (!any)
+        return false;
+    jw_init(&w, out, 0);
+    jw_array(&w);
+    for (size_t i = 0; i < count; i++) {
+        jw_object(&w);
+        write_own(&w, &blocks[i]);
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    return true;
+}
+
+void message_add_own(struct message *m, const struct json *list)
+{
+    size_t i = 0;
+
+    JSON_EACH(list, own) {
+        const struct json *input = json_get(own, "input_text");
+        const struct json *data = json_get(own, "provider_data");
+
+        if (i == m->len)
+            return;
+        if (json_is(data, JSON_OBJECT))
+            m->blocks[i].provider_data = arena_str(&m->arena, json_raw(data));
+        if (m->blocks[i].kind == BLOCK_TOOL_USE && json_is(input, JSON_STRING)) {
+            m->blocks[i].input = arena_str(&m->arena, json_str(input));
+            m->blocks[i].input_bad = block_input_is_bad(m->blocks[i].input);
+        }
+        i++;
+    }
 }
 
 void message_write(const struct message *m, struct buf *out)
@@ -191,7 +253,7 @@ void message_write(const struct message *m, struct buf *out)
         jw_key(&w, "content"); /* a list, also of one text: viewers expect it of assistants */
         jw_array(&w);
         for (size_t i = 0; i < m->len; i++)
-            write_block(&w, &m->blocks[i]);
+            write_block(&w, &m->blocks[i], /*with_own=*/true);
         jw_array_end(&w);
     }
     jw_object_end(&w);

@@ -19,6 +19,8 @@
 #include "llm/part.h"
 
 #define ID_CHARS 24
+#define CALL_ID_MIN 20 /* shorter ones are numbers of servers that count from 1 */
+#define CALL_ID_MAX 64
 
 struct reply {
     llm_event_fn fn;
@@ -305,6 +307,22 @@ static void set_vendor_id(struct reply *r, struct part *p, struct str id)
     part_set(p, "id", keep(r, buf_str(&json)));
 }
 
+/* The id of a call as the Messages API gives it: unique, and what other programs know it by. */
+static bool is_api_call_id(const struct reply *r, struct str id)
+{
+    if (!str_starts(id, STR("toolu_")) || id.len < CALL_ID_MIN || id.len > CALL_ID_MAX)
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        if (!str_is_alnum(id.ptr[i]) && id.ptr[i] != '_' && id.ptr[i] != '-')
+            return false;
+    }
+    for (size_t i = 0; i < r->message->len; i++) {
+        if (str_eq(r->message->blocks[i].id, id))
+            return false;
+    }
+    return true;
+}
+
 int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, struct err *err)
 {
     struct part *p;
@@ -314,7 +332,10 @@ int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, 
     p = open_part(r, seed, err);
     if (!p)
         return -1;
-    set_vendor_id(r, p, vendor_id);
+    if (seed->kind == BLOCK_TOOL_USE && is_api_call_id(r, vendor_id))
+        p->block.id = keep(r, vendor_id);
+    else
+        set_vendor_id(r, p, vendor_id);
     if (go_live(r, p, err) < 0)
         return -1;
     if (seed->kind == BLOCK_TOOL_USE)

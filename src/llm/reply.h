@@ -58,8 +58,8 @@ int reply_waiting(struct reply *r, int64_t processed, int64_t total, int64_t cac
                   struct err *err);
 
 /* Opens a block, closing all that is open. Of seed: kind, name, data, media_type, raw are used, and
- * text or input as a first delta. A tool_use gets an id of ours; vendor_id goes to provider_data as
- * "id". */
+ * text or input as a first delta. A tool_use keeps the id that the Messages API gave it; else it
+ * gets one of ours, and vendor_id goes to provider_data as "id". */
 int reply_open(struct reply *r, const struct block *seed, struct str vendor_id, struct err *err);
 bool reply_is_open(const struct reply *r, enum block_kind kind); /* the current block is of kind */
 

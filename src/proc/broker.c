@@ -24,6 +24,7 @@
 
 #include "proc/child.h"
 #include "proc/confine_image.h"
+#include "proc/fence.h"
 #include "proc/observe.h"
 #include "proc/packet.h"
 
@@ -71,12 +72,35 @@ static const struct sock_filter broker_filter_observing[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
+/* Of a job on trial: also what listens, and what may be sent without a connection. Not sendmsg(2),
+ * by which the leader sends what is asked by: resolvers do not use it. */
+static const struct sock_filter broker_filter_trial[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 8 + BROKER_OPENS, 0),
+#ifdef SYS_open
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 9, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 8, 0),
+#endif
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 7, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 6, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 5, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_listen, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendmmsg, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
 CHILD_FN static struct sock_fprog broker_program(const struct confine_image *image)
 {
     const struct sock_filter *filter = broker_filter;
     size_t len = sizeof(broker_filter) / sizeof(broker_filter[0]);
 
-    if (image->has_fd[CONFINE_RECORDS]) {
+    if (image->is_trial) {
+        filter = broker_filter_trial;
+        len = sizeof(broker_filter_trial) / sizeof(broker_filter_trial[0]);
+    } else if (image->has_fd[CONFINE_RECORDS]) {
         size_t skip = image->socket_count ? 0 : BROKER_WITHOUT_CONNECT;
 
         filter = broker_filter_observing + skip;
@@ -114,15 +138,6 @@ CHILD_FN bool broker_install(const struct confine_image *image)
 }
 
 /* ---- who asks ---- */
-
-/* What is known of a question. Descriptors are -1 until they are had. */
-struct broker_question {
-    pid_t thread;
-    int socket; /* a copy of the program's */
-    int root;   /* the program's, to find files as it does */
-    struct sockaddr_storage at;
-    socklen_t len;
-};
 
 void broker_proc_path(pid_t pid, const char *name, char ret[static 64])
 {
@@ -168,7 +183,7 @@ pid_t broker_process_of(pid_t thread)
     return pid;
 }
 
-static int broker_take_socket(pid_t thread, int fd)
+int broker_take_socket(pid_t thread, int fd)
 {
     int process = (int)syscall(SYS_pidfd_open, broker_process_of(thread), 0);
     int taken;
@@ -184,7 +199,7 @@ static int broker_take_socket(pid_t thread, int fd)
 }
 
 /* 0, or the errno that the program gets. */
-static int broker_read(struct broker_question *q, const struct seccomp_notif *asked)
+int broker_read(struct broker_question *q, const struct seccomp_notif *asked)
 {
     struct iovec here = {.iov_base = &q->at};
     struct iovec there = {.iov_base = (void *)(uintptr_t)asked->data.args[1]};
@@ -211,7 +226,7 @@ static int broker_read(struct broker_question *q, const struct seccomp_notif *as
 
 /* ---- where to ---- */
 
-static int broker_open(int root, const char *path, unsigned resolve)
+int broker_open(int root, const char *path, unsigned resolve)
 {
     struct open_how how = {
         .flags = O_PATH | O_CLOEXEC,
@@ -222,7 +237,7 @@ static int broker_open(int root, const char *path, unsigned resolve)
 }
 
 /* The path that was asked for, from the program's root. */
-static int broker_path(const struct broker_question *q, char ret[static PATH_MAX])
+int broker_path(const struct broker_question *q, char ret[static PATH_MAX])
 {
     const char *said = ((const struct sockaddr_un *)&q->at)->sun_path;
     size_t most = q->len > offsetof(struct sockaddr_un, sun_path)
@@ -267,7 +282,7 @@ static bool broker_is_listed(const struct confine_image *image, int root, const 
 }
 
 /* Without waiting for anybody for long. */
-static int broker_connect(int socket, const void *at, socklen_t len)
+int broker_connect(int socket, const void *at, socklen_t len)
 {
     int flags = fcntl(socket, F_GETFL);
     bool waits = !(flags & O_NONBLOCK);
@@ -343,9 +358,16 @@ static int broker_decide(const struct confine_image *image, const struct broker_
     return broker_connect_unix(image, q);
 }
 
+void broker_question_release(struct broker_question *q)
+{
+    if (q->socket >= 0)
+        close(q->socket);
+    if (q->root >= 0)
+        close(q->root);
+}
+
 /* Whether it may connect, which is done for it: 0, or the errno that the program gets. */
-static int broker_answer_connect(const struct confine_image *image,
-                                 const struct seccomp_notif *asked)
+int broker_answer_connect(const struct confine_image *image, const struct seccomp_notif *asked)
 {
     struct broker_question q = {.socket = -1, .root = -1};
     int rc = broker_read(&q, asked);
@@ -353,10 +375,7 @@ static int broker_answer_connect(const struct confine_image *image,
     /* Its number may mean somebody else by now. */
     if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) == 0)
         rc = broker_decide(image, &q);
-    if (q.socket >= 0)
-        close(q.socket);
-    if (q.root >= 0)
-        close(q.root);
+    broker_question_release(&q);
     return rc;
 }
 
@@ -365,7 +384,7 @@ void broker_hurry(const struct confine_image *image)
     ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
-bool broker_answer(const struct confine_image *image)
+bool broker_answer(struct confine_image *image)
 {
     struct seccomp_notif asked;
     struct seccomp_notif_resp answer = {0};
@@ -374,6 +393,8 @@ bool broker_answer(const struct confine_image *image)
     memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
     if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
         return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
+    if (image->is_trial)
+        return fence_answer(image, &asked);
     is_observed = image->observer && !(asked.data.nr == SYS_connect && image->socket_count);
     answer.id = asked.id;
     if (is_observed) {

@@ -19,10 +19,13 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 struct confine_image;
+struct seccomp_notif;
 
 /* In the leader, before other filters: connect(2) is asked for from now on if sockets are listed,
  * and in an observed job what observe.h records. Sends what the warden listens on through
@@ -34,7 +37,30 @@ bool broker_install(const struct confine_image *image);
 void broker_hurry(const struct confine_image *image);
 
 /* In the warden: one question, answered. Returns false when there will be no more. */
-bool broker_answer(const struct confine_image *image);
+bool broker_answer(struct confine_image *image);
+
+/* ---- for fence.c ---- */
+
+/* What is known of a connect(2). Descriptors are -1 until they are had. */
+struct broker_question {
+    pid_t thread;
+    int socket; /* a copy of the program's */
+    int root;   /* the program's, to find files as it does */
+    struct sockaddr_storage at;
+    socklen_t len;
+};
+
+/* 0, or the errno that the program gets; what was opened until then is released by the caller. */
+int broker_read(struct broker_question *q, const struct seccomp_notif *asked);
+void broker_question_release(struct broker_question *q);
+/* The unix socket that was asked for, from the program's root; EACCES: an abstract name. */
+int broker_path(const struct broker_question *q, char ret[static PATH_MAX]);
+int broker_answer_connect(const struct confine_image *image, const struct seccomp_notif *asked);
+int broker_open(int root, const char *path, unsigned resolve);
+/* Without waiting for long. */
+int broker_connect(int socket, const void *at, socklen_t len);
+/* A copy of a descriptor of the program; -1. */
+int broker_take_socket(pid_t thread, int fd);
 
 /* "/proc/", the number, and a name. */
 void broker_proc_path(pid_t pid, const char *name, char ret[static 64]);

@@ -233,6 +233,11 @@ int confine_check(const struct confinement *c, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "the root can neither be hidden nor read-only");
     if (confine_check_paths(c->observed, &count, err) < 0 || confine_check_overlays(c, err) < 0)
         return -1;
+    if (confine_check_paths(c->readable, &count, err) < 0)
+        return -1;
+    if ((!c->readable && c->net == CONFINE_NET_TRIAL) ||
+        (c->readable && (!c->own_processes || !c->observe || !c->write)))
+        return err_set(err, ERR_BAD_INPUT, "a trial needs own processes and to be observed");
     if (c->is_view && c->net != CONFINE_NET_OPEN)
         return err_set(err, ERR_BAD_INPUT, "a view has the network that is outside");
     if (c->is_view)

@@ -70,6 +70,10 @@ enum confine_net {
     /* TCP to the proxy, and between programs of the job on 127.0.0.1 and ::1. Each connection that
      * a program makes to CONFINE_PROXY_PORT is passed on to tenax as it is, unread. */
     CONFINE_NET_PROXY,
+    /* On trial: nothing but programs of the job on 127.0.0.1 and ::1, with sockets of all kinds, so
+     * that it shows where they were to lead. At CONFINE_PROXY_PORT requests to a proxy are read for
+     * the host that they name. */
+    CONFINE_NET_TRIAL,
 };
 
 /* A folder that the job sees through an overlay: `lower` is never changed, what the job changes
@@ -84,7 +88,7 @@ struct confine_overlay {
     const char *work; /* an empty private folder on the file system of upper */
 };
 
-#define CONFINE_MAX_OVERLAYS 4
+#define CONFINE_MAX_OVERLAYS 8
 #define CONFINE_MAX_LOWER 4
 
 /*
@@ -150,7 +154,26 @@ struct confinement {
      * observed. */
     int observe;
     const char *const *observed; /* folders: files opened below these are recorded */
+    /* NULL: everything can be read. Otherwise the job is on trial: it opens and executes files only
+     * below these and below write, it lists no other folders, and has the harmless devices and its
+     * own /proc; all else: EACCES. Its first call that would reach something else, or connect to
+     * anything outside of the job, also ends the job, with a record that says what it was. (The
+     * record is a report; what keeps the job in is Landlock and the namespaces.) Needs
+     * own_processes and observe; unix_sockets are not looked at. With another network than
+     * NET_TRIAL connections are that network's business. */
+    const char *const *readable;
 };
+
+/*
+ * Why a job on trial was ended: the last record of observe.
+ *
+ *     O <pid> <path>           it opened a file or folder that is not readable, links followed
+ *     E <pid> <path>           it executed one
+ *     U <pid> <path>           it connected to a unix socket ("@name": an abstract one)
+ *     N <pid> <address:port>   it connected to another machine, or to this one outside of the job
+ *     D <pid> <host name>      it asked a name server
+ */
+#define CONFINE_ENDS "OEUND"
 
 struct confine_backend {
     const char *name; /* "landlock", "namespaces", "none" */

@@ -153,7 +153,9 @@ static bool enter_take_rules(struct confine_image *image, struct confine_rules *
 {
     bool made = true;
 
-    if (image->rules == CONFINE_RULES_FILES)
+    if (image->is_trial)
+        made = confine_rules_make_trial(rules, image);
+    else if (image->rules == CONFINE_RULES_FILES)
         made = confine_rules_hold(rules) || confine_rules_make(rules);
     else if (image->rules == CONFINE_RULES_SCOPES)
         made = confine_rules_make_scopes(rules);
@@ -178,7 +180,7 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     *ret_stage = CHILD_NETWORK;
     if (image->loopback && !enter_raise_loopback())
         return false;
-    if (image->has_fd[CONFINE_PROXY] && !enter_listen(image))
+    if ((image->has_fd[CONFINE_PROXY] || image->is_sealed) && !enter_listen(image))
         return false;
     *ret_stage = CHILD_CALLS;
     if ((image->socket_count || image->has_fd[CONFINE_RECORDS]) &&

@@ -96,6 +96,31 @@ static void image_add_observed(struct buf *image, const char *const *list)
     ((struct confine_image *)image->ptr)->observed_count = count;
 }
 
+/* As they are written and as what they lead to: a program gives the one, the kernel finds the
+ * other. */
+static void image_add_readable(struct buf *image, const struct confinement *c)
+{
+    const char *const *lists[] = {c->readable, c->write};
+    size_t at = image->len;
+    size_t count = 0;
+
+    for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+        for (const char *const *path = lists[l]; path && *path; path++) {
+            CLEANUP(mem_freep) char *real = path_real(*path);
+
+            image_add_path(image, *path);
+            count++;
+            if (strcmp(real, *path) != 0) {
+                image_add_path(image, real);
+                count++;
+            }
+        }
+    }
+    ((struct confine_image *)image->ptr)->is_trial = true;
+    ((struct confine_image *)image->ptr)->readable = at;
+    ((struct confine_image *)image->ptr)->readable_count = count;
+}
+
 /* By paths: a folder comes before what is in it. */
 static int image_cmp_overlays(const void *a, const void *b)
 {
@@ -142,7 +167,8 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
         head->namespaces |= CLONE_NEWPID | CLONE_NEWNS;
     if (c->net != CONFINE_NET_OPEN)
         head->namespaces |= CLONE_NEWNET;
-    head->loopback = c->net == CONFINE_NET_PROXY;
+    head->is_sealed = c->net == CONFINE_NET_TRIAL;
+    head->loopback = c->net == CONFINE_NET_PROXY || head->is_sealed;
     if (!privileged && head->namespaces)
         head->namespaces |= CLONE_NEWUSER;
 }
@@ -200,8 +226,12 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     const struct proc_spec *spec, const struct confine_map *m, struct str filter,
                     struct err *err)
 {
-    const struct confine_image empty = {
-        .fds = {-1, -1}, .ruleset = -1, .listener = -1, .hand = {-1, -1}, .asks = -1};
+    const struct confine_image empty = {.fds = {-1, -1},
+                                        .ruleset = -1,
+                                        .listener = -1,
+                                        .hand = {-1, -1},
+                                        .asks = -1,
+                                        .request = -1};
     struct confine_image *head;
 
     if (kit_add_proxy(kit, c, err) < 0 || kit_add_records(kit, c, err) < 0)
@@ -230,6 +260,8 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
     image_add_sockets(&kit->image, &kit->sockets);
     if (c->observe)
         image_add_observed(&kit->image, c->observed);
+    if (c->readable)
+        image_add_readable(&kit->image, c);
     if (c->overlay_count) {
         image_align(&kit->image);
         image_add_overlays(&kit->image, c);
@@ -240,7 +272,8 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
 static void kit_take_sockets(struct confine_kit *kit, const struct confinement *c,
                              struct confine_map *m)
 {
-    for (const char *const *path = c->sockets; !c->unix_sockets && path && *path; path++) {
+    for (const char *const *path = c->sockets; !(c->unix_sockets && !c->readable) && path && *path;
+         path++) {
         CLEANUP(mem_freep) char *real = confine_map_socket(m, *path);
 
         if (real)
@@ -252,7 +285,9 @@ static void kit_take_sockets(struct confine_kit *kit, const struct confinement *
  * every connect(2) through. */
 static enum filter_unix kit_unix(const struct confine_kit *kit, const struct confinement *c)
 {
-    if (c->unix_sockets)
+    if (c->net == CONFINE_NET_TRIAL)
+        return FILTER_UNIX_ASKED;
+    if (c->unix_sockets && !c->readable)
         return FILTER_UNIX_OPEN;
     return kit->sockets.len ? FILTER_UNIX_ASKED : FILTER_UNIX_CLOSED;
 }

@@ -74,6 +74,13 @@ struct confine_image {
     size_t overlay_count;
     size_t observed; /* from the image's start: folders, each with its end */
     size_t observed_count;
+    bool is_sealed;  /* NET_TRIAL: nothing is connected to anything outside */
+    bool is_trial;   /* the first call that reaches anything but these ends the job */
+    size_t readable; /* from the image's start: paths, each with its end */
+    size_t readable_count;
+    bool is_stopped;           /* the warden's: there was such a call */
+    int request;               /* the warden's: a connection to the port of the proxy; -1: none */
+    bool listens;              /* the warden's: some program of the job has */
     struct observer *observer; /* the warden's; NULL: nothing is recorded */
 };
 

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc/confine_image.h"
 #include "proc/landlock.h"
 
 #define RULES_WRITE                                                                                \
@@ -156,6 +157,30 @@ bool confine_rules_make(struct confine_rules *r)
     return r->fd >= 0 && rules_allow_reading(r->fd) && rules_allow_devices(r->fd);
 }
 
+bool confine_rules_make_trial(struct confine_rules *r, const struct confine_image *image)
+{
+    const char *path = (const char *)image + image->readable;
+    bool allowed;
+
+    confine_rules_release(r);
+    r->is_trial = true;
+    r->fd = rules_out_of_the_way(
+        landlock_new(RULES_HANDLED | LANDLOCK_ACCESS_FS_READ_DIR, RULES_SCOPES));
+    allowed = r->fd >= 0 && rules_allow_devices(r->fd) &&
+              rules_allow(r->fd, AT_FDCWD, "/dev", LANDLOCK_ACCESS_FS_READ_DIR);
+    for (size_t i = 0; i < image->readable_count && allowed; i++, path += strlen(path) + 1) {
+        int at = open(path, O_PATH | O_CLOEXEC);
+        struct stat st;
+
+        if (at < 0)
+            continue; /* what is not there need not be reached */
+        allowed = fstat(at, &st) == 0 &&
+                  confine_rules_add(r, at, S_ISDIR(st.st_mode), /*is_writable=*/false);
+        close(at);
+    }
+    return allowed;
+}
+
 bool confine_rules_make_scopes(struct confine_rules *r)
 {
     confine_rules_release(r);
@@ -177,14 +202,16 @@ bool confine_rules_hold(const struct confine_rules *r)
 
 bool confine_rules_add(const struct confine_rules *r, int at, bool is_dir, bool is_writable)
 {
-    uint64_t rights = LANDLOCK_ACCESS_FS_READ_FILE | (is_writable ? RULES_WRITE : 0);
+    uint64_t rights = LANDLOCK_ACCESS_FS_READ_FILE | (is_writable ? RULES_WRITE : 0) |
+                      (r->is_trial ? LANDLOCK_ACCESS_FS_READ_DIR : 0);
 
     return landlock_allow(r->fd, at, is_dir ? rights : rights & LANDLOCK_FILE_RIGHTS) == 0;
 }
 
 bool confine_rules_add_shm(const struct confine_rules *r, int at)
 {
-    return landlock_allow(r->fd, at, RULES_SHM) == 0;
+    return landlock_allow(r->fd, at, RULES_SHM | (r->is_trial ? LANDLOCK_ACCESS_FS_READ_DIR : 0)) ==
+           0;
 }
 
 bool confine_rules_add_terminal(const struct confine_rules *r, int at)

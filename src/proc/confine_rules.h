@@ -17,8 +17,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+struct confine_image;
+
 struct confine_rules {
     int fd;          /* the ruleset; -1: none */
+    bool is_trial;   /* folders are listed only where files can be read */
     int mounts;      /* says when something is mounted elsewhere than it was; -1: nothing does */
     struct stat top; /* the root, and /dev: as they were then */
     struct stat dev;
@@ -33,6 +36,8 @@ struct confine_rules {
 bool confine_rules_make(struct confine_rules *r);
 /* About no files: signals and abstract sockets stay within. */
 bool confine_rules_make_scopes(struct confine_rules *r);
+/* Of a job on trial: nothing can be read but what its image lists. */
+bool confine_rules_make_trial(struct confine_rules *r, const struct confine_image *image);
 /* Whether what was made still says all that it should. */
 bool confine_rules_hold(const struct confine_rules *r);
 

@@ -41,7 +41,8 @@ static bool first_follow_warden(const int started[static 2])
  * into the processes that the old one shows. */
 static bool first_mount_proc(const struct confine_image *image)
 {
-    const struct confine_rules rules = {.fd = image->ruleset, .mounts = -1};
+    const struct confine_rules rules = {
+        .fd = image->ruleset, .is_trial = image->is_trial, .mounts = -1};
     bool is_writable = image->is_view || image->all_writable;
     bool allowed = true;
     int at;

@@ -72,6 +72,11 @@ void observe_started(struct confine_image *image)
         image->observer->is_twin = false;
 }
 
+bool observe_has_started(const struct confine_image *image)
+{
+    return !image->observer->is_twin;
+}
+
 /* ---- out of a program's memory ---- */
 
 /* Tenax may keep others from looking into its memory, and its copies are then closed to us, too. */
@@ -392,4 +397,30 @@ void observe_look(const struct confine_image *image, const struct seccomp_notif 
         observe_begin(o, stat(o->path, &st) == 0 ? 'R' : 'M', broker_process_of(thread));
         observe_add(o, o->path, len);
     }
+}
+
+const char *observe_find(const struct confine_image *image, const struct seccomp_notif *asked,
+                         bool *ret_executes)
+{
+    struct observer *o = image->observer;
+    struct observe_call call;
+
+    if (asked->data.arch != OBSERVE_MACHINE || !observe_call(&asked->data, &call))
+        return NULL;
+    *ret_executes = call.argv != 0;
+    if (!observe_path(o, (pid_t)asked->pid, call.dir, call.path, call.may_be_empty))
+        return NULL;
+    return o->path;
+}
+
+void observe_note(const struct confine_image *image, char kind, pid_t pid, const char *text,
+                  size_t len)
+{
+    struct observer *o = image->observer;
+
+    o->record_len = 0;
+    observe_begin(o, kind, pid);
+    observe_add(o, text, len < PATH_MAX ? len : PATH_MAX);
+    observe_keep(image);
+    observe_flush(image);
 }

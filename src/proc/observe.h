@@ -9,6 +9,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 struct confine_image;
 struct observer;
@@ -19,6 +21,7 @@ bool observe_init(struct confine_image *image);
 
 /* In the warden, once the leader has exec'ed. */
 void observe_started(struct confine_image *image);
+bool observe_has_started(const struct confine_image *image);
 
 /* Reads what is asked for, while whoever asks waits; then, once it is known that this one was still
  * there, keeps it. */
@@ -27,3 +30,12 @@ void observe_keep(const struct confine_image *image);
 
 /* Writes down what is kept. */
 void observe_flush(const struct confine_image *image);
+
+/* For whoever judges calls instead of recording them all (fence.h). The path of a call that opens
+ * or executes, absolute and without "." and ".."; NULL: it is none of these, or cannot be read.
+ * Lent until the next call. */
+const char *observe_find(const struct confine_image *image, const struct seccomp_notif *asked,
+                         bool *ret_executes);
+/* Adds a record and writes everything down. */
+void observe_note(const struct confine_image *image, char kind, pid_t pid, const char *text,
+                  size_t len);

@@ -332,7 +332,7 @@ static int filter_make(enum confine_net net, enum filter_unix unix_sockets, stru
     return rc;
 }
 
-static struct buf filter_made[CONFINE_NET_PROXY + 1][FILTER_UNIX_OPEN + 1];
+static struct buf filter_made[CONFINE_NET_TRIAL + 1][FILTER_UNIX_OPEN + 1];
 static struct lock filter_lock = LOCK_INIT;
 
 static bool filter_find(struct buf *at, struct str *ret)

@@ -28,6 +28,7 @@
 #include "proc/child.h"
 #include "proc/confine_enter.h"
 #include "proc/confine_image.h"
+#include "proc/fence.h"
 #include "proc/first.h"
 #include "proc/launch.h"
 #include "proc/observe.h"
@@ -481,8 +482,8 @@ static bool warden_answer(struct warden *w, struct pollfd *fds, size_t count)
     struct pollfd *asks = &fds[count - 1];
     bool goes_on = broker_answer(w->confine);
 
-    while (goes_on && w->confine->observer && !w->killing && poll(fds, count, -1) == 1 &&
-           asks->revents == POLLIN)
+    while (goes_on && w->confine->observer && !w->killing && !w->confine->is_stopped &&
+           poll(fds, count, -1) == 1 && asks->revents == POLLIN)
         goes_on = broker_answer(w->confine);
     return goes_on;
 }
@@ -496,21 +497,28 @@ static void warden_step(struct warden *w)
         {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
         {.fd = w->confine ? w->confine->listener : -1, .events = POLLIN},
         {.fd = w->over, .events = POLLIN},
+        {.fd = w->confine ? w->confine->request : -1, .events = POLLIN},
         {.fd = w->confine ? w->confine->asks : -1, .events = POLLIN},
     };
 
     poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : -1);
     if (fds[1].revents)
         warden_obey(w);
-    if (fds[2].revents)
+    if (fds[2].revents && w->confine->is_sealed)
+        fds[4].fd = fence_take_connection(w->confine);
+    else if (fds[2].revents)
         confine_forward(w->confine);
     if (fds[3].revents)
         warden_hear_of_end(w);
-    if (w->confine && fds[4].revents &&
-        (!(fds[4].revents & POLLIN) || !warden_answer(w, fds, ARRAY_LEN(fds)))) {
+    if (fds[4].revents)
+        fence_take_request(w->confine);
+    if (w->confine && fds[5].revents &&
+        (!(fds[5].revents & POLLIN) || !warden_answer(w, fds, ARRAY_LEN(fds)))) {
         close(w->confine->asks); /* none of those who could ask is left */
         w->confine->asks = -1;
     }
+    if (w->confine && w->confine->is_stopped && !w->killing)
+        warden_kill(w);
     warden_reap(w);
 }
 

@@ -30,6 +30,7 @@
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
+#include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
@@ -530,6 +531,22 @@ static int do_reload_output_styles(struct control_call *call, struct jw *w, stru
 
 /* ---- our own ---- */
 
+/* Another process wants to resume the session: it can when there is nothing left to do here. What
+ * was said before is done first. */
+static int do_release_session(struct control_call *call, struct jw *w, struct err *err)
+{
+    struct host *h = call->session->host;
+    int64_t began_ms;
+    bool is_busy = host_in_turn(h) || goal_is_running(host_goal(h));
+
+    if (is_busy || (!call->session->ends_itself &&
+                    (background_running(host_workspace(h), /*names=*/NULL, &began_ms) ||
+                     !peer_session_let_go(call->session))))
+        return err_set(err, ERR_BUSY, "the session is in use");
+    jw_kbool(w, "released", true);
+    return 0;
+}
+
 /* uuids: of lines that shall leave the conversation. It happens when the agent is idle, and a
  * notice says what came of it. */
 static int do_snip_messages(struct control_call *call, struct jw *w, struct err *err)
@@ -603,6 +620,7 @@ static const struct control_row {
     {"rewind_conversation", control_rewind_conversation},
     {"snip_messages", do_snip_messages},
     {"observe", do_observe, true},
+    {"release_session", do_release_session},
     {"goal", control_goal, true},
 };
 

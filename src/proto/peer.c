@@ -60,6 +60,25 @@ struct line_mail *line_mail_new(void)
     return m;
 }
 
+static void let_go_free(struct mail *m)
+{
+    mem_freep(&m);
+}
+
+const struct mail_kind let_go_mail_kind = {"let go", let_go_free};
+
+bool peer_session_let_go(struct peer_session *s)
+{
+    struct mail *m;
+
+    if (!s->owner)
+        return false;
+    m = mem_zalloc(sizeof(*m));
+    m->kind = &let_go_mail_kind;
+    mailbox_send(s->owner, m);
+    return true;
+}
+
 /* What may be typed instead of words for the model. */
 static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills)
 {
@@ -104,6 +123,7 @@ void peer_session_renew(struct peer_session *s, struct host *host, struct slash 
 void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
+    mailbox_unref(s->owner);
     buf_release(&s->mcp_servers);
     strv_release(&s->commands);
     strv_release(&s->skills);
@@ -304,6 +324,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
+    if (ask->effects.len)
+        jw_kraw(&w, "effects", ask->effects);
     if (ask->blocked_path.len)
         jw_kstr(&w, "blocked_path", ask->blocked_path);
     if (ask->reason.len)

@@ -48,7 +48,15 @@ struct peer_session {
     struct strv commands, skills; /* of show */
     struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
     struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
+    struct mailbox *owner;        /* let_go_mail_kind; NULL: a user decides when the session ends */
+    bool ends_itself;             /* one prompt, and the process exits */
 };
+
+/* To the owner's loop: end as if the input had ended, another process resumes the session. */
+extern const struct mail_kind let_go_mail_kind;
+/* False: it cannot be asked to. Any thread. */
+bool peer_session_let_go(struct peer_session *s);
+
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options);
 void peer_session_release(

@@ -261,6 +261,8 @@ static int take_mail(struct stdio *s, struct err *err)
             continue;
         }
         is_done = m->kind == &done_kind;
+        if (m->kind == &let_go_mail_kind)
+            end_input(s);
         peer_mail(s->peer, m);
         if (is_done && s->renewing && !cancel_is_set(s->spec->cancel)) {
             if (renew(s, err) < 0)
@@ -391,6 +393,7 @@ int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *
     }
     r = enter(&s, err);
     s.peer = peer_new(&peer);
+    spec->session->owner = mailbox_ref(s.mailbox);
     if (r == 0)
         r = begin(&s, err);
     if (r == 0)

@@ -54,5 +54,9 @@ void stream_json_event(struct stream_json *r, const struct event *e, struct buf 
 
 #define STREAM_JSON_MAX_LINE ((size_t)256 << 20) /* of all lines of one event */
 
+/* The result line of a session that could not begin: what failed, under an id that no session has.
+ */
+void stream_json_failure(struct str text, struct buf *out);
+
 /* modelUsage of a result. */
 void stream_json_model_usage(struct jw *w, const struct turn_report *report);

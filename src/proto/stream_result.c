@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "base/id.h"
+#include "base/secret.h"
 #include "proto/stream_json.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
@@ -138,6 +140,41 @@ static void render_result(const struct event *e, struct buf *out)
     if (!success)
         render_errors(w, report);
     line_end(&l);
+}
+
+void stream_json_failure(struct str text, struct buf *out)
+{
+    static const struct llm_usage nothing;
+    CLEANUP(buf_release) struct buf line = BUF_INIT(STREAM_JSON_MAX_LINE);
+    char id[ID_UUID_LEN + 1];
+    struct jw w;
+
+    jw_init(&w, &line, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "result");
+    jw_kcstr(&w, "subtype", "error_during_execution");
+    jw_kbool(&w, "is_error", true);
+    jw_ki64(&w, "duration_ms", 0);
+    jw_ki64(&w, "duration_api_ms", 0);
+    jw_ki64(&w, "num_turns", 0);
+    jw_kcstr(&w, "stop_reason", NULL);
+    jw_ki64(&w, "total_cost_usd", 0);
+    jw_key(&w, "usage");
+    llm_usage_write(&w, &nothing);
+    jw_kraw(&w, "modelUsage", STR("{}"));
+    jw_kraw(&w, "permission_denials", STR("[]"));
+    jw_key(&w, "errors");
+    jw_array(&w);
+    jw_str(&w, text);
+    jw_array_end(&w);
+    id_uuid(id);
+    jw_kcstr(&w, "session_id", id);
+    id_uuid(id);
+    jw_kcstr(&w, "uuid", id);
+    jw_object_end(&w);
+    buf_addc(&line, '\n');
+    secret_scrub(&line);
+    buf_add(out, buf_str(&line));
 }
 
 /* Ended by a hook: that is no error, but somebody will want to know why. */

@@ -255,8 +255,8 @@ static bool tar_lists(const struct shell_part *p)
     for (size_t i = 2; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (shell_word_is_option(w) || shell_word_could_be_option(w) || w->globs ||
-            str_chr(w->text, ':') < w->text.len)
+        if ((shell_word_is_option(w) && !str_is(w->raw, "-f")) || shell_word_could_be_option(w) ||
+            w->globs || str_chr(w->text, ':') < w->text.len)
             return false;
     }
     return lists;

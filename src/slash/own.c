@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "conf/conf.h"
 #include "conf/frontmatter.h"
 #include "conf/places.h"
 #include "json/json.h"
@@ -427,6 +428,8 @@ struct own_list *own_read(const struct conf *conf, bool keeps_texts)
     atomic_store(&l->refs, 1);
     l->keeps_texts = keeps_texts;
     l->project = arena_cstr(&l->arena, str_of(project));
+    if (conf_get_bool(conf, "disableSlashCommands", false))
+        return l;
     places_find_added(conf, "commands", &arena, &commands); /* the project's own beat these */
     places_find(conf, "commands", &arena, &commands);
     places_find_added(conf, "skills", &arena, &skills);

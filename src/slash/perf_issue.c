@@ -69,13 +69,15 @@ static void perf_add(struct perf *p, const struct json *line)
 /* The last lines of the event log that speak of tools. */
 static void perf_read_log(struct slash_call *call, struct perf *p, int64_t limit)
 {
-    CLEANUP(mem_freep) char *path = path_join(host_folder(call->host), "events.jsonl");
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(PERF_MAX_LOG);
     struct str rest;
     struct str line;
     size_t at;
 
-    if (file_slurp(path, PERF_MAX_LOG, &text, /*err=*/NULL) < 0)
+    buf_addf(&path, "%s/events/%s/events.jsonl", conf_home(host_conf(call->host)),
+             host_session(call->host));
+    if (file_slurp(buf_cstr(&path), PERF_MAX_LOG, &text, /*err=*/NULL) < 0)
         return;
     at = text.len;
     for (int64_t n = 0; at && n <= limit; at--)

@@ -131,6 +131,16 @@ static void remove_origins(const char *home, const char *id)
     }
 }
 
+/* What happened in it (host/event_log.h); it says nothing of the contents, and can wait. */
+static void remove_log(const char *home, const char *id)
+{
+    CLEANUP(mem_freep) char *events = path_join(home, "events");
+    CLEANUP(fd_closep) int fd = open(events, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)remove_tree(fd, id, 0);
+}
+
 /* name: "<id>.jsonl"; the transcript may be gone already. */
 static int remove_files(const char *home, const char *dir, const char *name, struct store **store,
                         struct cancel *cancel, struct err *err)
@@ -148,6 +158,7 @@ static int remove_files(const char *home, const char *dir, const char *name, str
     if (remove_tree(fd, id, 0) < 0)
         return err_sys(err, ERR_IO, "cannot remove '%s/%s'", dir, id);
     remove_origins(home, id);
+    remove_log(home, id);
     (void)rmdir(dir); /* if that was the last one */
     return 0;
 }

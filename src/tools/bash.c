@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
+#include "guard/trial.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -100,6 +101,8 @@ static int bash_enter_sandbox(struct tool_call *call, struct sandbox_job **ret, 
     struct sandbox *sandbox = sandbox_in_force(call->sandbox, call->permit);
 
     *ret = NULL;
+    if (call->trial)
+        return trial_enter(call->trial, ret, err);
     switch (sandbox_side(sandbox, json_get_str(call->args, "command"), call->args)) {
     case SIDE_INSIDE:
     case SIDE_KEPT_IN:
@@ -175,7 +178,10 @@ static void bash_ended(struct bash *b, const struct proc_mail *pm)
         buf_adds(&b->notes,
                  "What the command left running has been ended; use run_in_background for "
                  "what shall go on.\n");
-    if (b->moves)
+    if (b->call->trial)
+        trial_ended(b->call->trial, b->moves ? buf_cstr(&pm->bytes) : NULL,
+                    pm->how == PROC_TIMED_OUT);
+    else if (b->moves)
         bash_settle_dir(b, buf_cstr(&pm->bytes));
 }
 
@@ -191,6 +197,8 @@ static bool bash_take_mail(struct bash *b)
     struct err err = {0};
     bool is_last;
 
+    if (b->call->trial && trial_is_too_large(b->call->trial, clock_mono_ms()))
+        proc_kill(b->proc);
     if (mailbox_take(b->mail, b->call->cancel, deadline_ms, &m, &err) < 0) {
         b->is_cancelled = err.code == ERR_CANCELLED;
         if (!b->is_cancelled)
@@ -384,12 +392,14 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
         return -1;
     }
     b.begun_ms = clock_mono_ms();
-    background_stand_by(call->workspace, call->id, b.mail);
+    if (!call->trial) /* where it is tried nothing goes on */
+        background_stand_by(call->workspace, call->id, b.mail);
     while (bash_take_mail(&b)) {
         if (b.is_sent_away && bash_goes_away(&b, ret))
             return 0;
     }
-    background_stand_down(call->workspace, b.mail);
+    if (!call->trial)
+        background_stand_down(call->workspace, b.mail);
     spool_end(&b.spool);
     bash_explain(&b);
     bash_write_result(&b, ret);

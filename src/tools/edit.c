@@ -6,12 +6,12 @@
 
 #include "agent/tool.h"
 #include "base/err.h"
+#include "guard/patch.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/edit_match.h"
 #include "tools/entries.h"
-#include "tools/patch.h"
 #include "tools/target.h"
 
 #define EDIT_CONTEXT 3 /* lines shown around a change */

@@ -5,12 +5,12 @@
 
 #include "agent/tool.h"
 #include "base/err.h"
+#include "guard/patch.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"
 #include "tools/notebook.h"
-#include "tools/patch.h"
 #include "tools/target.h"
 
 static void tool_notebook_edit_about(const struct tool_entry *e, struct workspace *w,

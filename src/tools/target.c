@@ -8,12 +8,12 @@
 #include "agent/tool.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "guard/patch.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 #include "sync/wait.h"
-#include "tools/patch.h"
 #include "tools/suggest.h"
 
 #define SHOW_MAX_LINES 120

@@ -125,6 +125,7 @@ int main(int argc, char **argv)
     const char *source = argc > 1 ? argv[1] : ".";
     CLEANUP(mem_freep) char *real = realpath(source, NULL);
     const char *lower[] = {real, NULL};
+    const char *observed[] = {real, "/usr", "/opt", NULL}; /* as in a clean room */
     struct folders f;
     struct confine_overlay overlay;
     struct stat st;
@@ -150,7 +151,7 @@ int main(int argc, char **argv)
         c->is_view = true;
         if (i % 2) {
             c->observe = fd;
-            c->observed = lower;
+            c->observed = observed;
         }
         if (i / 2) {
             c->overlays = &overlay;

@@ -15,6 +15,7 @@
 
 #include "agent/event.h"
 #include "agent/referee.h"
+#include "agent/spending.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -68,11 +69,13 @@ static void title(void *arg, struct str text)
     (void)text;
 }
 
+static struct spending *paid;
+
 /* One round of an agent: a call, a tool, a stop. */
 static void round_of(struct referee *r)
 {
     struct llm_usage usage = {.input = 1000, .output = 200, .cache_read = 9000, .known = true};
-    struct referee_spend spend = {.who = SPENT_MAIN, .usage = &usage, .usd = 0.01, .is_step = true};
+    struct spend spend = {.model = STR("m"), .usage = usage, .usd = 0.01, .is_step = true};
     struct referee_tool tool = {
         .name = STR("Read"),
         .id = STR("toolu_1"),
@@ -87,7 +90,7 @@ static void round_of(struct referee *r)
 
     if (r->before_call(r, &call) != 0)
         bench_die("round_bench", "the turn was called off");
-    r->spent(r, &spend);
+    spending_book(&(struct spending_call){.spending = paid}, &spend);
     r->tool_done(r, &tool);
     if (r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &verdict, &err) < 0)
         bench_die("round_bench", err.text);
@@ -101,7 +104,7 @@ static void measure(struct goal *g, const char *what, size_t count)
     double *us = mem_alloc(count * sizeof(*us));
     struct err err = {0};
 
-    r->turn_begins(r);
+    r->turn_begins(r, /*turn=*/NULL);
     for (size_t i = 0; i < count; i++) {
         int64_t start_us = clock_mono_us();
 
@@ -136,7 +139,7 @@ static void measure_goal(struct goal *g, size_t count)
             if (goal_do(g, &set, VIA_USER, /*cancel=*/NULL, &answer, &err) < 0)
                 bench_die("round_bench", err.text);
             goal_answer_release(&answer);
-            r->turn_begins(r);
+            r->turn_begins(r, /*turn=*/NULL);
         }
         start_us = clock_mono_us();
         round_of(r);
@@ -184,12 +187,14 @@ int main(int argc, char **argv)
         bench_die("round_bench", err.text);
     spec.conf = conf;
     spec.permit = permit;
+    spec.spending = paid = spending_new();
     spec.folder = spec.home = spec.dir = folder;
     g = goal_new(&spec, &notes);
     printf("goal, a round without judge and walk, %d times\n", (int)count);
     measure(g, "without a goal", (size_t)count);
     measure_goal(g, (size_t)count);
     goal_free(g);
+    spending_unref(paid);
     permit_free(permit);
     workspace_unref(workspace);
     conf_unref(conf);

@@ -318,6 +318,7 @@ static void clean_up(const struct talk *t)
     };
     CLEANUP(mem_freep) char *sessions = path_join(t->dir, ".tenax/projects");
     CLEANUP(mem_freep) char *goals = path_join(t->dir, ".tenax/goals");
+    CLEANUP(mem_freep) char *events = path_join(t->dir, ".tenax/events");
     CLEANUP(mem_freep) char *running = path_join(t->dir, ".tenax/run");
     CLEANUP(mem_freep) char *home = path_join(t->dir, ".tenax");
 
@@ -329,6 +330,7 @@ static void clean_up(const struct talk *t)
     remove_files(t);
     (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(goals, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(events, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)rmdir(running); /* nobody runs: nothing is in there */
     (void)rmdir(home);
     if (rmdir(t->dir) < 0)

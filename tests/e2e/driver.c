@@ -299,10 +299,12 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
 
     if (strv_has(&r->files, str_of(path)))
         return true;
+    if (r->is_kept && strstr(path, "/.tenax/events/"))
+        return true;
     if (r->is_kept && strstr(path, "/.tenax/projects/") &&
         (str_ends(str_of(path), STR(".jsonl")) || strstr(path, "/file-history/") ||
          str_ends(str_of(path), STR("/.last-sweep"))))
-        return true; /* the session, the log of its events, files before they were changed */
+        return true; /* the session, and files before they were changed */
     if (r->is_kept && (str_ends(str_of(path), STR("/.tenax/sandbox.last")) ||
                        str_ends(str_of(path), STR("/.tenax/commits.last"))))
         return true; /* what the next session's model is told without asking again */

@@ -1044,6 +1044,7 @@ const struct row runaway_rows[] = {
         .code = LIMITED,
         .why = "deadline",
         .most_steps = 1,
+        .most_judged = 1, /* what its server had counted when it was cut off */
         .most_seconds = 12,
     },
     {

@@ -13,8 +13,8 @@
 #include "base/image.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "guard/patch.h"
 #include "tools/line_window.h"
-#include "tools/patch.h"
 #include "tools/textfile.h"
 
 #define MAX_WHY 8192 /* bytes of an explanation: 12 lines of 300, and words */

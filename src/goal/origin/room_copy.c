@@ -77,8 +77,12 @@ static int copy_files(struct room *r, const char *dir, const struct inventory *f
     for (size_t i = 0; i < files->entries.len; i++) {
         const struct inventory_entry *e = &files->entries.ptr[i];
 
-        if (is_hidden && is_hidden[i])
+        if (is_hidden && is_hidden[i]) {
+            CLEANUP(mem_freep) char *place = path_join(r->dir, e->path.ptr);
+
+            map_set(&r->placed, str_of(place), r);
             continue;
+        }
         *left -= e->size;
         if (*left < 0)
             return err_set(err, ERR_UNSUPPORTED,
@@ -172,8 +176,27 @@ void room_copy_touched(const struct room *r, struct strv *ret)
         if (!(e->flags & INVENTORY_PROTECTED) || e->type == INVENTORY_OTHER)
             continue;
         path = path_join(r->dir, e->path.ptr);
+        if (map_has(&r->placed, str_of(path)))
+            continue; /* it was left out, or is ours */
         if (lstat(path, &st) < 0 || ns_of(st.st_ctim) > r->copied_ns || is_moved(r, path))
             strv_add(ret, e->path);
+    }
+}
+
+/* CMake refuses an ignored build folder that was moved, and makes one that is missing. */
+static void leave_out_builds(const struct inventory *files, bool *is_hidden)
+{
+    for (size_t i = 0; i < files->entries.len; i++) {
+        const struct inventory_entry *e = &files->entries.ptr[i];
+        struct str folder;
+        size_t from, to;
+
+        if (e->flags & INVENTORY_TREE || !str_ends(e->path, STR("/CMakeCache.txt")))
+            continue;
+        folder = str_first(e->path, e->path.len - (sizeof("/CMakeCache.txt") - 1));
+        to = room_files_below(files, folder, &from);
+        for (; from < to; from++)
+            is_hidden[from] |= !(files->entries.ptr[from].flags & INVENTORY_TREE);
     }
 }
 
@@ -197,6 +220,7 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
         is_hidden[c->is - files->entries.ptr] = true;
         strv_add(&r->hidden, c->is->path);
     }
+    leave_out_builds(files, is_hidden);
     if (file_mkdirs(r->dir, 0755, err) < 0)
         return -1;
     if (spec->final && (inventory_walk(&recorded, spec->final->dir, cancel, err) < 0 ||

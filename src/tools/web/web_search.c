@@ -3,10 +3,11 @@
  *
  * The call has its own short conversation, so the search's pages and encrypted blocks never weigh
  * on the session's history: what comes back is the answer in words and the list of sources. Its
- * tokens are paid for like any others (tool_result.spends). Runs on a tool thread.
+ * tokens are paid for like any others (call->spending). Runs on a tool thread.
  */
 #include <math.h>
 
+#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -222,17 +223,16 @@ static void write_data(const struct findings *f, struct str id, struct str query
     jw_object_end(&w);
 }
 
-static void add_spend(const struct tool_call *call, const struct vendor *vendor,
-                      const struct llm_call_result *answer, struct tool_result *ret)
+/* The price of a search is the vendor's; tokens are paid for like any others. */
+static void pay(const struct tool_call *call, const struct vendor *vendor,
+                const struct llm_call_result *answer, struct spending_call *paid)
 {
-    struct str name = str_of(call->model_name); /* outlives our provider and its copy of it */
-    struct tool_spend spend = {.usage = answer->usage};
+    struct spend s = spend_of(SPENT_TOOL, answer->model, &answer->usage);
+    struct str name = str_of(call->model_name);
 
-    spend.model = str_chr(name, '/') < name.len ? str_from(name, str_chr(name, '/') + 1) : name;
-    if (model_cost_usd(answer->model, &answer->usage, &spend.usd, /*err=*/NULL) < 0)
-        spend.usd = NAN;
-    spend.usd += (double)answer->usage.web_searches * vendor->usd;
-    vec_push(&ret->spends, spend);
+    s.model = str_chr(name, '/') < name.len ? str_from(name, str_chr(name, '/') + 1) : name;
+    s.usd += (double)answer->usage.web_searches * vendor->usd;
+    spending_book(paid, &s);
 }
 
 /* One call; so_far is the question and what the vendor has answered to it before it paused. */
@@ -256,14 +256,23 @@ static int search(struct tool_call *call, struct provider *provider, const struc
         .cache = CACHE_OFF,
     };
 
-    return llm_call_run(call->net, &options, &request, call->cancel, /*fn=*/NULL, /*arg=*/NULL, ret,
-                        err);
+    struct spending_call paid;
+    int r;
+
+    if (spending_begin(call->spending, SPENT_TOOL, &request, call->cancel, &paid, err) < 0)
+        return -1;
+    r = llm_call_run(call->net, &options, &request, call->cancel, /*fn=*/NULL, /*arg=*/NULL, ret,
+                     err);
+    if (r == 0)
+        pay(call, find_vendor(provider), ret, &paid);
+    spending_settle(&paid);
+    return r;
 }
 
 /* A long search pauses (pause_turn), and goes on when what it has said is sent back as it is. */
 static int search_through(struct tool_call *call, struct provider *provider,
                           const struct llm_search *want, struct findings *found,
-                          enum llm_stop *ret_stop, struct tool_result *ret, struct err *err)
+                          enum llm_stop *ret_stop, struct err *err)
 {
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT); /* by the schema */
     struct message *said[1 + MAX_PAUSES + 1];
@@ -278,7 +287,6 @@ static int search_through(struct tool_call *call, struct provider *provider,
         rc = search(call, provider, want, said, count, &answer, err);
         if (rc < 0)
             break;
-        add_spend(call, find_vendor(provider), &answer, ret);
         for (size_t i = 0; i < answer.message->len; i++)
             read_block(found, &answer.message->blocks[i]);
         *ret_stop = answer.stop;
@@ -330,7 +338,7 @@ static int tool_web_search_run(struct tool_call *call, struct tool_result *ret, 
         return err_set(err, ERR_UNSUPPORTED, "%s has no web search", provider.name);
     if (call->progress)
         call->progress(call, query);
-    if (search_through(call, &provider, &want, &found, &stop, ret, err) < 0)
+    if (search_through(call, &provider, &want, &found, &stop, err) < 0)
         return err_prefix(err, "the search failed");
     if (found.error.len && !found.sources.len) {
         ret->is_error = true;

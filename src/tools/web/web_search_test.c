@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "agent/test_spending.h"
 #include "conf/conf.h"
 #include "llm/dialect/dialect.h"
 #include "llm/provider.h"
@@ -254,10 +255,13 @@ static void searches(void **state)
                                  .model_name = row->model,
                                  .progress = tool_check_progress};
         struct tool_check t;
+        struct paid paid;
         struct server server;
         struct conf *conf;
         struct err err = {0};
 
+        paid_begin(&paid);
+        call.spending = paid.spending;
         tool_check_begin(&t);
         server_start(&server, serve, (void *)row);
         conf = load(&t, row->provider, server.port);
@@ -278,12 +282,13 @@ static void searches(void **state)
         assert_true(str_has(buf_str(&t.result.data), buf_str(&data)));
         if (!row->is_error)
             assert_non_null(tool_check_data(&t));
-        assert_int_equal(t.result.spends.len, row->calls ? row->calls : 1);
-        if (t.result.spends.ptr[0].usage.web_searches != row->searches)
-            fail_msg("%s: %d searches", row->name, (int)t.result.spends.ptr[0].usage.web_searches);
+        assert_int_equal(paid.list.len, row->calls ? row->calls : 1);
+        if (paid.list.ptr[0].usage.web_searches != row->searches)
+            fail_msg("%s: %d searches", row->name, (int)paid.list.ptr[0].usage.web_searches);
         if (row->searches)
-            assert_true(t.result.spends.ptr[0].usd > 0.0099 * (double)row->searches);
+            assert_true(paid.list.ptr[0].usd > 0.0099 * (double)row->searches);
         conf_unref(conf);
+        paid_end(&paid);
         server_stop(&server);
         tool_check_end(&t);
     }

@@ -16,6 +16,7 @@
 #include "host/project.h"
 #include "llm/message.h"
 #include "slash/slash.h"
+#include "store/history_file.h"
 #include "store/store.h"
 #include "tui/app/app.h"
 #include "tui/app/chore.h"
@@ -44,6 +45,8 @@ struct send_chore {
     struct buf text;
     const char *home; /* of the store; lent by the settings */
     struct buf project;
+    const char *dir; /* lent by the settings */
+    char session[ID_UUID_LEN + 1];
     struct cancel *cancel;
     struct err err;
     int result;
@@ -54,11 +57,14 @@ static void send_keep(struct send_chore *s)
 {
     CLEANUP(store_freep) struct store *store = NULL;
     struct store_prompt p = {buf_str(&s->project), buf_str(&s->text), clock_wall_ms()};
+    struct history_line line = {p.text, str_of(s->dir), str_of(s->session), p.time_ms};
     struct err err = {0};
 
     if (store_shared(s->home, s->cancel, &store, &err) < 0 ||
         store_prompt_add(store, &p, SAY_KEPT_PROMPTS, s->cancel, &err) < 0)
         log_debug("tui", "the prompt was not kept: %s", err.text);
+    if (history_file_add(s->home, &line, &err) < 0)
+        log_debug("tui", "the prompt is not in history.jsonl: %s", err.text);
 }
 
 static void send_run(struct chore *e)
@@ -136,6 +142,8 @@ static void say_send(struct app *a, struct sent *sent)
     buf_add(&s->text, text);
     buf_init(&s->project, BUF_NO_LIMIT);
     project_key(str_of(conf_dir(a->conf)), &s->project);
+    s->dir = conf_dir(a->conf);
+    (void)snprintf(s->session, sizeof(s->session), "%s", host_session(a->session->host));
     s->home = conf_home(a->conf);
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;

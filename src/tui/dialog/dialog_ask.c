@@ -33,6 +33,7 @@ static void keep_ask(struct asked *to, const struct ask *ask, const char *dir)
     to->blocked_path = arena_str(arena, ask->blocked_path);
     to->input = keep_json(arena, ask->input, JSON_OBJECT);
     to->suggestions = keep_json(arena, ask->suggestions, JSON_ARRAY);
+    to->effects = keep_json(arena, ask->effects, JSON_OBJECT);
     to->dir = arena_str(arena, str_of(dir)).ptr;
 }
 

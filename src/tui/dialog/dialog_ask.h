@@ -20,6 +20,7 @@ struct asked {
     struct str tool, reason, reason_type, blocked_path;
     const struct json *input;       /* NULL: none, or it is no object */
     const struct json *suggestions; /* NULL: none */
+    const struct json *effects;     /* the same */
     const char *dir;
 };
 
@@ -44,6 +45,10 @@ enum panel_state dialog_ask_key(struct panel *p, const struct keypress *k);
 int64_t dialog_ask_due(struct panel *p);
 enum panel_state dialog_ask_wake(struct panel *p);
 void dialog_ask_free(struct panel *p);
+
+/* What a command would change or reach, as it was found out (ask.effects); dialog_effects.c. */
+void dialog_effects(const struct view *v, const struct json *effects, const char *dir,
+                    struct lines *ret);
 
 void dialog_ask_row(struct dialog_ask *d, struct str label, struct str detail, char letter,
                     bool is_off);

@@ -142,6 +142,8 @@ static void draw_call(struct permission *p, const struct view *v, struct lines *
         draw_code(v, STR("bash"), command, ret);
         if (json_get_bool(a->input, "run_in_background", false))
             dialog_text(v, ROLE_FAINT, STR("It would go on in the background."), ret);
+        if (a->effects)
+            dialog_effects(v, a->effects, a->dir, ret);
         return;
     }
     /* The title is cut at its end, where the file's name is. */
@@ -285,6 +287,17 @@ static bool describe_always(const struct json *updates, struct buf *ret, struct 
     return buf_check(ret, NULL) == 0;
 }
 
+static struct str yes_label(const struct permission *p)
+{
+    if (p->leaves_sandbox)
+        return STR("Yes, this once, outside the sandbox");
+    if (json_get(p->ask.asked.effects, "wanted"))
+        return STR("Yes, run it again with that");
+    if (p->ask.asked.effects)
+        return STR("Yes, make these changes");
+    return STR("Yes");
+}
+
 static void add_rows(struct permission *p)
 {
     CLEANUP(buf_release) struct buf always = BUF_INIT(MAX_VALUE);
@@ -292,9 +305,7 @@ static void add_rows(struct permission *p)
     bool can = p->ask.asked.suggestions && !p->leaves_sandbox &&
                describe_always(p->ask.asked.suggestions, &always, &place);
 
-    dialog_ask_row(&p->ask,
-                   p->leaves_sandbox ? STR("Yes, this once, outside the sandbox") : STR("Yes"),
-                   STR(""), 'y', false);
+    dialog_ask_row(&p->ask, yes_label(p), STR(""), 'y', false);
     if (can)
         dialog_ask_row(&p->ask, buf_str(&always), str_of(place_name(place)), 0, false);
     else

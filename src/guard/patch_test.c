@@ -16,9 +16,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "guard/patch.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "tools/patch.h"
 #include "unit.h"
 
 static const struct {

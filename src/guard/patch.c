@@ -4,7 +4,7 @@
  * steps. Past the limit, lines that are unique on both sides and stand in the same order (the
  * longest such run) cut the rest into pieces. Runs on tool threads.
  */
-#include "tools/patch.h"
+#include "guard/patch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,302 @@
+/*
+ * A command that no rule decides about runs on trial (guard/trial.h), and what it would change or
+ * reach is decided about instead of its text: call_try() is that page. An effect is judged as an
+ * edit of its file is, by the same rules and modes. The call's own thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/call.h"
+#include "agent/inside.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "guard/effects.h"
+#include "guard/permit.h"
+#include "guard/trial.h"
+#include "guard/workspace.h"
+#include "json/jw.h"
+#include "sync/cancel.h"
+
+#define CALL_MAX_RUNS 8 /* with one thing more granted each time */
+
+/* The result of an earlier run is no result. */
+static void begin_again(struct call *c)
+{
+    tool_result_release(&c->result);
+    c->result = (struct tool_result)TOOL_RESULT_INIT;
+    buf_clear(&c->effects);
+}
+
+static int run_on_trial(struct call *c, struct trial *t, struct err *err)
+{
+    struct tool_call tool_call = call_for_tool(c);
+    int64_t start_ms = clock_mono_ms();
+
+    begin_again(c);
+    tool_call.trial = t;
+    if (c->entry->run(&tool_call, &c->result, err) < 0)
+        return -1;
+    c->run_ms = clock_mono_ms() - start_ms;
+    return 0;
+}
+
+/* What the command has changed is there now: so may be the folder that it went to. */
+static void settle_folder(struct call *c, const struct trial *t)
+{
+    struct workspace *w = c->agent->spec.workspace;
+    CLEANUP(mem_freep) char *now = workspace_cwd(w);
+    const char *dir = trial_dir(t);
+
+    if (!dir || strcmp(dir, now) == 0)
+        return;
+    if (file_is_dir(dir) && workspace_contains(w, dir))
+        workspace_set_cwd(w, dir);
+    else
+        buf_addf(&c->result.text, "%sThe working directory is still %s.\n",
+                 c->result.text.len && !str_ends(buf_str(&c->result.text), STR("\n")) ? "\n" : "",
+                 now);
+}
+
+static enum call_tried stands(struct call *c, const struct trial *t)
+{
+    settle_folder(c, t);
+    c->ran = true;
+    return CALL_TRIED;
+}
+
+static enum call_tried refuse(struct call *c, const struct permit_answer *answer)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * sizeof(answer->reason));
+
+    if (answer->unasked)
+        buf_addf(&text, "No rule allows this command, and the mode dontAsk asks nobody: %s.",
+                 answer->reason);
+    else
+        buf_adds(&text, answer->reason);
+    call_deny(c, buf_str(&text));
+    return CALL_REFUSED;
+}
+
+/* ---- changes ---- */
+
+/* Each as an edit: the strictest answer counts. *ret is that answer. */
+static void judge_effects(struct call *c, const struct effects *e, struct permit_answer *ret)
+{
+    *ret = (struct permit_answer){.verdict = PERMIT_ALLOW, .reason_type = "mode"};
+    VEC_EACH(&e->list, one) {
+        const struct rule_subject edit = {
+            .tool = STR("Edit"), .about = ABOUT_PATH, .text = str_of(one->path), .writes = true};
+        struct permit_answer answer;
+
+        permit_check(c->agent->spec.permit, &edit, TOOL_EDITS, &answer);
+        if (answer.verdict == PERMIT_DENY && !answer.unasked) {
+            *ret = answer;
+            return;
+        }
+        if (answer.verdict != PERMIT_ALLOW &&
+            (ret->verdict == PERMIT_ALLOW || one->is_protected || answer.by_rule))
+            *ret = answer;
+    }
+    ret->path = STR("");
+}
+
+/* "it would create 2 files: /w/a, /w/b". */
+static void say_changes(const struct effects *e, struct permit_answer *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(sizeof(ret->reason) - 8);
+    bool is_protected = false;
+    size_t told = 0;
+
+    buf_adds(&text, "it would ");
+    effects_summary(e, &text);
+    VEC_EACH(&e->list, one) {
+        is_protected = is_protected || one->is_protected;
+        if (!one->is_told_elsewhere && told < 3)
+            buf_addf(&text, "%s%s", told++ ? ", " : ": ", one->path);
+    }
+    ret->reason_type = is_protected ? "safetyCheck" : "effects";
+    snprintf(ret->reason, sizeof(ret->reason), "%.*s%s",
+             STR_ARG(str_clip(buf_str(&text), sizeof(ret->reason) - 8)), text.over ? "…" : "");
+}
+
+static enum call_tried apply(struct call *c, struct trial *t)
+{
+    struct err err = {0};
+
+    if (trial_apply(t, &err) < 0) {
+        call_fail(
+            c,
+            "The command ran, but what it changed could not be applied: %s. Look at the files "
+            "and run it again.",
+            err.text);
+        c->ran = true;
+        return CALL_TRIED;
+    }
+    return stands(c, t);
+}
+
+/* Plan mode: the command has run, and nothing of it stays. */
+static enum call_tried throw_away(struct call *c, const struct effects *e)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+
+    effects_summary(e, &text);
+    if (c->result.text.len && !str_ends(buf_str(&c->result.text), STR("\n")))
+        buf_addc(&c->result.text, '\n');
+    buf_addf(&c->result.text,
+             "Plan mode changes nothing: what this command did (%s) was thrown away.\n",
+             buf_cstr(&text));
+    c->ran = true;
+    return CALL_TRIED;
+}
+
+static enum call_tried decide_changes(struct call *c, const struct rule_subject *subject,
+                                      struct trial *t, bool must_ask)
+{
+    CLEANUP(buf_release) struct buf input = BUF_INIT(TOOL_MAX_TEXT);
+    const struct effects *e = trial_effects(t);
+    struct permit_answer answer;
+
+    if (permit_mode(c->agent->spec.permit) == MODE_PLAN)
+        return throw_away(c, e);
+    effects_write(e, &c->effects);
+    judge_effects(c, e, &answer);
+    if (answer.verdict == PERMIT_ALLOW && !must_ask)
+        return apply(c, t);
+    if (answer.verdict == PERMIT_DENY) {
+        if (answer.unasked)
+            say_changes(e, &answer);
+        return refuse(c, &answer);
+    }
+    answer.verdict = PERMIT_ASK;
+    say_changes(e, &answer);
+    buf_add(&input, buf_str(&c->expanded));
+    if (call_ask(c, subject, &answer) < 0)
+        return CALL_REFUSED;
+    /* Whoever has allowed another command has not seen what that one does. */
+    if (!str_eq(buf_str(&input), buf_str(&c->expanded))) {
+        begin_again(c);
+        return CALL_ALLOWED;
+    }
+    return apply(c, t);
+}
+
+/* ---- what it wanted ---- */
+
+static void write_wanted(const struct trial_wanted *w, struct buf *ret)
+{
+    static const char *const things[] = {"file", "program", "socket", "host", "address"};
+    struct jw out;
+
+    jw_init(&out, ret, 0);
+    jw_object(&out);
+    jw_key(&out, "wanted");
+    jw_object(&out);
+    jw_kcstr(&out, "what", things[w->thing]);
+    jw_kstr(&out, "name", w->name);
+    jw_object_end(&out);
+    jw_object_end(&out);
+}
+
+static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
+{
+    static const char *const wants[] = {
+        "it reads %.*s, which is outside the working folders",
+        "it runs %.*s, which is outside the working folders",
+        "it connects to the socket %.*s",
+        "it connects to %.*s",
+        "it connects to %.*s, which takes the whole network",
+    };
+
+    ret->verdict = PERMIT_ASK;
+    ret->reason_type = w->thing <= TRIAL_PROGRAM ? "workingDir" : "network";
+    if (w->thing <= TRIAL_PROGRAM)
+        ret->path = w->name;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(ret->reason, sizeof(ret->reason), wants[w->thing], STR_ARG(str_clip(w->name, 200)));
+#pragma GCC diagnostic pop
+}
+
+/* A file is judged as Read would be; about the network there is no rule. */
+static enum call_tried decide_wanted(struct call *c, const struct rule_subject *subject,
+                                     const struct trial *t)
+{
+    struct permit *permit = c->agent->spec.permit;
+    struct trial_wanted w = trial_wanted(t);
+    struct permit_answer answer = {.verdict = PERMIT_ASK};
+    struct rule_subject read = {.tool = STR("Read"), .about = ABOUT_PATH, .text = w.name};
+    enum permit_mode mode = permit_mode(permit);
+
+    if (w.thing <= TRIAL_PROGRAM) {
+        permit_check(permit, &read, TOOL_READ_ONLY, &answer);
+        if (answer.verdict == PERMIT_ALLOW)
+            return CALL_ALLOWED;
+        if (answer.verdict == PERMIT_DENY && !answer.unasked && mode != MODE_PLAN)
+            return refuse(c, &answer);
+    }
+    write_wanted(&w, &c->effects);
+    say_wanted(&w, &answer);
+    answer.unasked = mode == MODE_DONT_ASK;
+    if (answer.unasked)
+        return refuse(c, &answer);
+    return call_ask(c, subject, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
+}
+
+/* A question about the command itself is what is left. */
+static enum call_tried give_up(struct call *c, struct permit_answer *why, const char *reason)
+{
+    begin_again(c);
+    if (why->verdict == PERMIT_ASK)
+        snprintf(why->reason, sizeof(why->reason), "%s", reason);
+    return CALL_UNTRIED;
+}
+
+enum call_tried call_try(struct call *c, const struct rule_subject *subject,
+                         struct permit_answer *why, bool must_ask)
+{
+    CLEANUP(trial_freep) struct trial *t = NULL;
+    CLEANUP(buf_release) struct buf input = BUF_INIT(TOOL_MAX_TEXT);
+    enum trial_outcome outcome;
+    enum call_tried tried;
+    struct err err = {0};
+
+    if (trial_new(c->agent->spec.sandbox, &t, &err) < 0)
+        return CALL_UNTRIED;
+    buf_add(&input, buf_str(&c->expanded));
+    for (int i = 0; i < CALL_MAX_RUNS; i++) {
+        if (run_on_trial(c, t, &err) < 0)
+            return give_up(c, why, err.text);
+        if (cancel_is_set(c->cancel)) {
+            c->ran = true;
+            return CALL_TRIED;
+        }
+        if (trial_look(t, c->cancel, &outcome, &err) < 0)
+            return give_up(c, why, err.text);
+        switch (outcome) {
+        case TRIAL_UNCHANGED:
+            return stands(c, t);
+        case TRIAL_CHANGED:
+            return decide_changes(c, subject, t, must_ask);
+        case TRIAL_OVERRUN:
+            return give_up(c, why, trial_why(t));
+        case TRIAL_REFUSED:
+            call_fail(c, "blocked by the sandbox: read of %.*s, which is hidden from commands",
+                      STR_ARG(trial_wanted(t).name));
+            c->ran = true;
+            return CALL_TRIED;
+        case TRIAL_STOPPED:
+            break;
+        }
+        tried = decide_wanted(c, subject, t);
+        if (tried != CALL_ALLOWED)
+            return tried;
+        if (!str_eq(buf_str(&input), buf_str(&c->expanded)))
+            return give_up(c, why, "the command was changed");
+        if (trial_grant(t, &err) < 0)
+            return give_up(c, why, err.text);
+    }
+    return give_up(c, why, "it reaches too many things outside");
+}

@@ -1,0 +1,69 @@
+/*
+ * handover: the lock is tried again and again while its holder says, or seems, to end. A file lock
+ * has no wait that could be cancelled. The caller's thread.
+ */
+#include "host/handover.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "host/socket_call.h"
+#include "store/hold.h"
+#include "sync/cancel.h"
+
+#define HANDOVER_MS 10000     /* for a holder that has agreed to end */
+#define HANDOVER_MUTE_MS 3000 /* for one without a socket: it begins, or ends */
+#define HANDOVER_CALL_MS 2000
+#define HANDOVER_LOOK_MS 5
+#define HANDOVER_REQUEST "{\"subtype\":\"release_session\"}"
+
+enum holder_answer {
+    HOLDER_KEEPS,
+    HOLDER_ENDS,
+    HOLDER_MUTE,
+};
+
+static enum holder_answer handover_ask(const char *home, const char *session, struct cancel *cancel)
+{
+    CLEANUP(holder_release) struct holder who = {0};
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
+    char host[HOST_NAME_MAX + 1] = "";
+    struct err err = {0};
+
+    if (hold_look(home, session, &who, /*err=*/NULL) <= 0 || !who.pid)
+        return HOLDER_MUTE; /* gone meanwhile, or about to write its name */
+    (void)gethostname(host, sizeof(host) - 1);
+    if (who.pid == getpid() || !str_is(buf_str(&who.host), host))
+        return HOLDER_KEEPS;
+    if (socket_call(buf_cstr(&who.socket), STR(HANDOVER_REQUEST), HANDOVER_CALL_MS, cancel, &answer,
+                    &err) == 0)
+        return HOLDER_ENDS;
+    /* A socket that is gone, or that hangs up, belongs to a process that has done its work. */
+    return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_KEEPS;
+}
+
+int handover_take(const char *home, const char *session, const char *socket, struct cancel *cancel,
+                  struct hold **ret, struct err *err)
+{
+    int64_t began_ms = clock_mono_ms();
+    enum holder_answer answer = HOLDER_MUTE;
+
+    for (;;) {
+        struct err why = {0};
+        int64_t waited_ms = clock_mono_ms() - began_ms;
+
+        if (hold_take(home, session, socket, ret, &why) == 0)
+            return 0;
+        if (why.code == ERR_BUSY && answer == HOLDER_MUTE)
+            answer = handover_ask(home, session, cancel);
+        if (why.code != ERR_BUSY || answer == HOLDER_KEEPS || waited_ms >= HANDOVER_MS ||
+            (answer == HOLDER_MUTE && waited_ms >= HANDOVER_MUTE_MS))
+            return err_set(err, why.code, "%s", why.text);
+        if (cancel_wait(cancel, HANDOVER_LOOK_MS, err) < 0)
+            return -1;
+    }
+}

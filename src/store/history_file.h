@@ -1,0 +1,20 @@
+/*
+ * $TENAX_HOME/history.jsonl: what was typed, one line each, where other programs look for it.
+ * tenax itself reads its own table (store.h).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct err;
+
+struct history_line {
+    struct str text;
+    struct str dir;     /* the folder of the session */
+    struct str session; /* its uuid */
+    int64_t time_ms;
+};
+
+int history_file_add(const char *home, const struct history_line *line, struct err *err);
