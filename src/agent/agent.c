@@ -322,7 +322,7 @@ static void agent_thread(void *arg)
             agent_run_note(a);
             continue;
         }
-        next = gone ? IDLE_REST : agent_ask_idle(a, &in, &until_ms);
+        next = gone ? IDLE_REST : referee_idle(a->spec.referee, &in, &until_ms);
         if (next == IDLE_TURN) {
             turn_run(a, &in);
             agent_input_release(&in);

@@ -121,7 +121,7 @@ struct agent_spec {
     void (*watch)(void *arg, const struct strv *paths);
     void *refresh_arg;       /* of both */
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
-    struct referee *referee; /* asked last, when the turn would end; NULL: it ends */
+    struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
@@ -198,6 +198,8 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 /* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
  * dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);
+/* Somebody is asked, or nobody is any more: what lies between is no work of its turn. */
+void agent_asks(struct agent *a, bool on);
 
 /* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
 void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);

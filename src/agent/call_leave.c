@@ -16,7 +16,7 @@
 #include "json/jw.h"
 
 /* 0 to go on, with what the hooks decided; -1: the call has its result. */
-static int call_before(struct call *c, enum hook_decision *ret)
+static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
@@ -57,6 +57,8 @@ static int call_before(struct call *c, enum hook_decision *ret)
         return -1;
     }
     *ret = o.decision == HOOK_DEFER ? HOOK_ASK : o.decision;
+    if (*ret == HOOK_ASK)
+        buf_add(ret_reason, buf_str(&o.reason));
     return 0;
 }
 
@@ -269,7 +271,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
 }
 
 /* Rules, mode, hooks' leave, and at last a person. */
-static int call_permission(struct call *c, enum hook_decision hooks_say)
+static int call_permission(struct call *c, enum hook_decision hooks_say, struct str reason)
 {
     struct permit_answer answer;
     struct rule_subject subject;
@@ -299,20 +301,26 @@ static int call_permission(struct call *c, enum hook_decision hooks_say)
     /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */
     if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
         return 0;
-    if (hooks_say == HOOK_ASK && answer.verdict == PERMIT_ALLOW)
-        snprintf(answer.reason, sizeof(answer.reason), "a hook wants it to be asked");
-    else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule &&
-                                                strcmp(answer.reason_type, "safetyCheck") != 0))
+    if (hooks_say == HOOK_ASK) {
+        if (!reason.len)
+            reason = STR("a hook wants it to be asked");
+        reason = str_clip(reason, sizeof(answer.reason) - 1);
+        (void)snprintf(answer.reason, sizeof(answer.reason), "%.*s", STR_ARG(reason));
+        answer.reason_type = "hook";
+    } else if (answer.verdict == PERMIT_ALLOW || (hooks_say == HOOK_ALLOW && !answer.by_rule &&
+                                                  strcmp(answer.reason_type, "safetyCheck") != 0)) {
         return 0;
+    }
     return call_ask(c, &subject, &answer);
 }
 
 int call_leave(struct call *c)
 {
+    CLEANUP(buf_release) struct buf reason = BUF_INIT(HOOK_MAX_TEXT);
     enum hook_decision hooks_say;
 
     agent_refresh(c->agent);
-    if (call_before(c, &hooks_say) < 0)
+    if (call_before(c, &hooks_say, &reason) < 0)
         return -1;
-    return call_permission(c, hooks_say);
+    return call_permission(c, hooks_say, buf_str(&reason));
 }

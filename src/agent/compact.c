@@ -244,12 +244,10 @@ static int compact_keep(struct compact *c, struct err *err)
 /* What the work is judged by is not left to a summary. */
 static void compact_restate(struct compact *c)
 {
-    struct referee *referee = c->agent->spec.referee;
     CLEANUP(buf_release) struct buf text = BUF_INIT(REFEREE_MAX_TEXT);
     CLEANUP(buf_release) struct buf block = BUF_INIT(AGENT_MAX_TEXT);
 
-    if (referee && referee->restate)
-        referee->restate(referee, &text);
+    referee_restate(c->agent->spec.referee, &text);
     if (!text.len)
         return;
     reminder_add(&block, buf_str(&text));

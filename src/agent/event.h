@@ -163,6 +163,7 @@ struct turn_report {
     int api_status;      /* HTTP, 0: none */
     enum llm_stop stop;
     int64_t duration_ms, duration_api_ms;
+    int64_t worked_ms; /* without the time that questions waited for their answers */
     struct turn_pace pace;
     int64_t steps;                    /* num_turns */
     struct llm_usage usage;           /* of this turn */

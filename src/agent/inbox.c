@@ -8,6 +8,8 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/pace.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -211,6 +213,11 @@ bool agent_unqueue(struct agent *a, struct str uuid)
     agent_unkeep(a, QUEUE_REMOVE, &in);
     agent_input_release(&in);
     return true;
+}
+
+void agent_asks(struct agent *a, bool on)
+{
+    pace_ask(a->pace, on, clock_mono_ms());
 }
 
 void agent_interrupt(struct agent *a, bool drop_queued)

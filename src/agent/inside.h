@@ -218,12 +218,10 @@ void agent_tell_end(struct agent *a);
 
 /* refereeing.c: what the referee is told and asked. */
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result);
-enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms);
 /* Before each call of the model; true: the turn ends here (the note says why). */
 bool turn_is_called_off(struct agent *a, struct turn *t);
 /* 1 go on, 0 may end, -1 could not tell. */
 int turn_ask_referee(struct agent *a, struct turn *t);
-void agent_tell_sent_back(struct agent *a); /* by a Stop hook */
 
 /* turn.c */
 /* TURN_STARTED, once: behind the hooks that hear of the input first, before anything is said. */

@@ -17,6 +17,7 @@ void pace_begin(struct pace *p)
     p->seconds = 0;
     p->tool_ms = 0;
     atomic_store(&p->hook_ms, 0);
+    atomic_store(&p->asked_ms, 0);
 }
 
 void pace_call(struct pace *p, const struct llm_call_result *r)
@@ -36,6 +37,21 @@ void pace_tool(struct pace *p, int64_t ms)
 void pace_hook(struct pace *p, int64_t ms)
 {
     atomic_fetch_add(&p->hook_ms, ms);
+}
+
+void pace_ask(struct pace *p, bool on, int64_t now_ms)
+{
+    int64_t since_ms = atomic_exchange(&p->asked_since_ms, on ? now_ms : 0);
+
+    if (since_ms)
+        atomic_fetch_add(&p->asked_ms, now_ms - since_ms);
+}
+
+int64_t pace_asked(const struct pace *p, int64_t now_ms)
+{
+    int64_t since_ms = atomic_load(&p->asked_since_ms);
+
+    return atomic_load(&p->asked_ms) + (since_ms ? now_ms - since_ms : 0);
 }
 
 static int compare_ms(const void *a, const void *b)

@@ -1,15 +1,17 @@
 /*
- * Who has the last word on "done", and is told of everything on the way there: the goal engine is
- * one. Without a referee a turn ends when the model wants nothing more.
+ * Who has the last word on "done": the goal, a piece, a workflow. Each is a link of one chain, the
+ * innermost first, and all have the same contract. Without a link a turn ends when the model wants
+ * nothing more.
  *
  * Everything here is called on the agent's thread, in this order:
  *
- *   idle() → turn_begins() → { before_call() → tool_done()… }… → judge() → … →
- * turn_ends()
+ *   idle() → turn_begins() → { before_call() → tool_done()… }… → may_stop() → … → after_turn()
  *
- * judge() is asked when the model wants no more tools, no input waits and no Stop hook objects;
- * when one does, sent_back() is told instead, or the turn ends without a verdict (overruled).
- * judge() may take its time as long as it watches the cancel; all others must be quick.
+ * may_stop() is asked when the model wants no more tools, no input waits and no Stop hook objects;
+ * when one does, sent_back() is called instead, or the turn ends without a verdict (overruled). An
+ * outer link is asked after all within it have agreed, so the outermost decides last; when it
+ * objects, those within it are sent back. may_stop() may take its time as long as it watches the
+ * cancel; all others must be quick. A callback that is NULL has nothing to say.
  */
 #pragma once
 
@@ -84,6 +86,7 @@ enum referee_idle {
 };
 
 struct referee {
+    struct referee *outer; /* the next link; NULL: none */
     /* The agent has nothing to do and nobody's words wait. until_ms: clock_mono_ms(), -1: only when
      * woken. */
     enum referee_idle (*idle)(struct referee *self, struct agent_input *ret, int64_t *ret_until_ms);
@@ -98,10 +101,24 @@ struct referee {
     void (*tool_done)(struct referee *self, const struct referee_tool *t);
     /* 1: go on, *ret says how; 0: it may end; -1: could not tell (the turn ends with that error).
      * last: what the model said; NULL: nothing. */
-    int (*judge)(struct referee *self, const struct message *last, struct cancel *cancel,
-                 struct referee_verdict *ret, struct err *err);
+    int (*may_stop)(struct referee *self, const struct message *last, struct cancel *cancel,
+                    struct referee_verdict *ret, struct err *err);
     /* A Stop hook has objected, and the turn goes on. */
     void (*sent_back)(struct referee *self);
     /* Before observers hear of it. */
-    void (*turn_ends)(struct referee *self, const struct referee_end *e);
+    void (*after_turn)(struct referee *self, const struct referee_end *e);
 };
+
+/* ---- The chain: what the agent calls, with its first link; NULL: there is none ---- */
+
+enum referee_idle referee_idle(struct referee *first, struct agent_input *ret,
+                               int64_t *ret_until_ms);
+void referee_turn_begins(struct referee *first, struct cancel *turn);
+bool referee_ended_turn(struct referee *first, struct buf *ret_why);
+int referee_before_call(struct referee *first, struct referee_call *ret);
+void referee_restate(struct referee *first, struct buf *ret);
+void referee_tool_done(struct referee *first, const struct referee_tool *t);
+int referee_may_stop(struct referee *first, const struct message *last, struct cancel *cancel,
+                     struct referee_verdict *ret, struct err *err);
+void referee_sent_back(struct referee *first);
+void referee_after_turn(struct referee *first, const struct referee_end *e);

@@ -12,20 +12,6 @@
 #include "llm/message.h"
 #include "llm/model.h"
 
-void referee_call_release(struct referee_call *c)
-{
-    buf_release(&c->tail);
-    buf_release(&c->say);
-    buf_release(&c->why);
-    buf_release(&c->keep);
-}
-
-void referee_verdict_release(struct referee_verdict *v)
-{
-    buf_release(&v->feedback);
-    buf_release(&v->keep);
-}
-
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result)
 {
     struct referee_tool t = {
@@ -40,8 +26,7 @@ void agent_tell_tool(struct agent *a, const struct call *c, const struct block *
         .changed_file = c->changed_file,
     };
 
-    if (a->spec.referee)
-        a->spec.referee->tool_done(a->spec.referee, &t);
+    referee_tool_done(a->spec.referee, &t);
 }
 
 /* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
@@ -56,14 +41,11 @@ static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
 
 bool turn_is_called_off(struct agent *a, struct turn *t)
 {
-    struct referee *referee = a->spec.referee;
     CLEANUP(referee_call_release) struct referee_call call = REFEREE_CALL_INIT;
 
     buf_clear(&t->tail);
     t->most_wait_ms = 0;
-    if (!referee)
-        return false;
-    if (referee->before_call(referee, &call) > 0) {
+    if (referee_before_call(a->spec.referee, &call) > 0) {
         buf_add(&t->note, buf_str(&call.why));
         return true;
     }
@@ -78,31 +60,14 @@ bool turn_is_called_off(struct agent *a, struct turn *t)
 
 int turn_ask_referee(struct agent *a, struct turn *t)
 {
-    struct referee *referee = a->spec.referee;
     CLEANUP(referee_verdict_release) struct referee_verdict v = REFEREE_VERDICT_INIT;
-    int r;
+    int r =
+        referee_may_stop(a->spec.referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
 
-    if (!referee)
-        return 0;
-    r = referee->judge(referee, history_last_reply(&a->history), t->cancel, &v, &t->err);
     if (r <= 0)
         return r;
     if (v.fresh)
         turn_begin_anew(a, t, buf_str(&v.keep));
     (void)turn_say_text(a, t, buf_str(&v.feedback), USER_ADDED);
     return r;
-}
-
-void agent_tell_sent_back(struct agent *a)
-{
-    if (a->spec.referee)
-        a->spec.referee->sent_back(a->spec.referee);
-}
-
-enum referee_idle agent_ask_idle(struct agent *a, struct agent_input *ret, int64_t *ret_until_ms)
-{
-    struct referee *referee = a->spec.referee;
-
-    *ret_until_ms = -1;
-    return referee ? referee->idle(referee, ret, ret_until_ms) : IDLE_REST;
 }

@@ -198,8 +198,7 @@ static bool agent_was_pushed(struct agent *a)
 
 static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end end)
 {
-    if (a->spec.referee && a->spec.referee->ended_turn && !cancel_is_set(a->spec.cancel) &&
-        a->spec.referee->ended_turn(a->spec.referee, &t->note)) {
+    if (!cancel_is_set(a->spec.cancel) && referee_ended_turn(a->spec.referee, &t->note)) {
         err_clear(&t->err);
         return END_CALLED_OFF;
     }
@@ -271,7 +270,7 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
         return false;
     }
     if (r > 0) {
-        agent_tell_sent_back(a);
+        referee_sent_back(a->spec.referee);
         turn_again(t, WHY_STOP_HOOK);
     }
     if (r < 0)
@@ -480,8 +479,7 @@ static void turn_begin(struct agent *a, struct turn *t)
     e = agent_event(a, EVENT_STATE);
     e->state = STATE_RUNNING;
     agent_emit(a, e, t->cancel);
-    if (a->spec.referee)
-        a->spec.referee->turn_begins(a->spec.referee, t->cancel);
+    referee_turn_begins(a->spec.referee, t->cancel);
 }
 
 static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
@@ -503,8 +501,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
         turn_tell_failure(a, t, event_error_name(t->err.code, t->is_overloaded), t->err.text);
     else if (end == END_MODEL_ERROR && t->err.code == ERR_TOO_BIG && t->stop == STOP_MAX_TOKENS)
         turn_tell_failure(a, t, "max_output_tokens", t->err.text);
-    if (a->spec.referee)
-        a->spec.referee->turn_ends(a->spec.referee, &over);
+    referee_after_turn(a->spec.referee, &over);
     turn_return(a);
     lock_take(&a->lock);
     a->turn_cancel = NULL;

@@ -65,7 +65,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
-    spending_add_time(a->spec.spending, r->duration_ms, r->duration_api_ms);
+    r->worked_ms = r->duration_ms - pace_asked(a->pace, clock_mono_ms());
+    spending_add_time(a->spec.spending, r->worked_ms, r->duration_api_ms);
     spending_report(a->spec.spending, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;

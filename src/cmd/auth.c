@@ -233,6 +233,31 @@ static void show_variable(struct str provider, struct str variable, void *arg)
     buf_addf(out, "%-12.*s in the environment: %.*s\n", STR_ARG(provider), STR_ARG(variable));
 }
 
+/* An auth_variable_fn: the first variable that is set. */
+static void note_variable(struct str provider, struct str variable, void *arg)
+{
+    struct str *ret = arg;
+
+    (void)provider;
+    if (!ret->len)
+        *ret = variable;
+}
+
+/* Whether a model can be asked, in the words of Claude Code's own status. */
+static void write_login(struct jw *w, const struct conf *conf, const struct strv *names)
+{
+    struct str variable = {0};
+    bool has_key;
+
+    auth_variables(conf, note_variable, &variable);
+    has_key = variable.len || names->len;
+    jw_kbool(w, "loggedIn", has_key);
+    jw_kcstr(w, "authMethod", has_key ? "api_key" : "none");
+    jw_kcstr(w, "apiProvider", "firstParty");
+    if (has_key)
+        jw_kstr(w, "apiKeySource", variable.len ? variable : str_of(names->ptr[0]));
+}
+
 static int auth_status_json(const struct conf *conf, const struct strv *names, struct buf *out,
                             struct err *err)
 {
@@ -240,6 +265,7 @@ static int auth_status_json(const struct conf *conf, const struct strv *names, s
 
     jw_init(&w, out, JW_PRETTY);
     jw_object(&w);
+    write_login(&w, conf, names);
     jw_key(&w, "stored");
     jw_array(&w);
     for (size_t i = 0; i < names->len; i++) {

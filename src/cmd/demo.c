@@ -171,7 +171,7 @@ static int demo_run(struct cmd *c)
     int code = EXIT_OK;
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        say("the demo is to be watched in a terminal");
+        say("the demo needs a terminal");
         return EXIT_USAGE;
     }
     if (demo_play(c->cancel, &code, &err) < 0) {

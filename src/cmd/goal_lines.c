@@ -167,9 +167,10 @@ void goal_lines_as_command(struct buf *text, const char *session)
 
 static void add_figures(const struct store_goal *g, struct buf *out)
 {
-    buf_addf(out, " · %" PRId64 " %s", g->steps, g->steps == 1 ? "step" : "steps");
-    if (g->iterations)
-        buf_addf(out, ", sent back %" PRId64 "×", g->iterations);
+    int64_t turns = g->iterations + (g->status == GOAL_COMPLETE);
+
+    if (turns)
+        buf_addf(out, " · %" PRId64 " turn%s", turns, turns == 1 ? "" : "s");
     buf_adds(out, " · ");
     goal_show_elapsed(g->time_used_seconds, out);
     buf_adds(out, " · ");

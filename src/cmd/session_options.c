@@ -34,7 +34,7 @@ static void options_not_yet(const struct args *args)
 
     for (size_t i = 0; i < ARRAY_LEN(later); i++) {
         if (args->given[later[i]])
-            say("--%s is not used yet", option_table()[later[i]].name);
+            say("--%s is ignored: it is not supported yet", option_table()[later[i]].name);
     }
     if (asks && strcmp(asks, "stdio") != 0)
         say("--permission-prompt-tool: only stdio can be asked yet, so what would ask is refused");

@@ -31,6 +31,7 @@
 #include "conf/merge.h"
 #include "conf/option.h"
 #include "conf/overlay.h"
+#include "conf/policy.h"
 #include "conf/setting.h"
 #include "conf/source.h"
 #include "conf/stamp.h"
@@ -66,6 +67,7 @@ struct conf {
     char *dir;
     char *etc;
     struct buf over;          /* a client's settings; empty: none */
+    struct buf policy;        /* what a program that embeds us forbids; empty: nothing */
     struct strv approved;     /* digests of entries that the user has approved */
     struct strv without;      /* files that are left out while they cannot be used */
     struct stamps stamps;     /* of the last look */
@@ -422,10 +424,43 @@ static struct conf *conf_new(const struct conf_sources *from)
     c->from.dir = c->dir;
     c->from.etc = c->etc;
     c->over = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
+    c->policy = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
     if (from->without)
         strv_add_all(&c->without, from->without);
     c->from.without = &c->without;
     return c;
+}
+
+int conf_set_policy(struct conf *c, const struct json *settings, struct strv *ret_dropped,
+                    struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* the refresh will tell */
+
+    if (policy_filter(settings, &text, ret_dropped, err) < 0 ||
+        setting_check_all("managed settings", LEVEL_MANAGED, buf_str(&text), &warnings, err) < 0)
+        return -1;
+    buf_move(&c->policy, &text);
+    c->from.policy = buf_str(&c->policy);
+    c->is_stale = true;
+    return 0;
+}
+
+/* --managed-settings. What is left out there could only have permitted something. */
+static int conf_read_policy(struct conf *c, struct err *err)
+{
+    CLEANUP(strv_release) struct strv dropped = STRV_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *settings = NULL;
+    const char *text = args_get(&c->args, OPT_MANAGED_SETTINGS);
+
+    if (!text || !*text)
+        return 0;
+    if (json_parse(&arena, str_of(text), &settings, /*ret_info=*/NULL, err) < 0 ||
+        conf_set_policy(c, settings, &dropped, err) < 0)
+        return err_prefix(err, "--managed-settings");
+    c->is_stale = false; /* it is read now */
+    return 0;
 }
 
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err)
@@ -433,7 +468,7 @@ int conf_load(const struct conf_sources *from, struct conf **ret, struct err *er
     CLEANUP(conf_unrefp) struct conf *c = conf_new(from);
     struct snapshot *s;
 
-    if (conf_read(c, &s, err) < 0)
+    if (conf_read_policy(c, err) < 0 || conf_read(c, &s, err) < 0)
         return -1;
     atomic_store(&c->now, s);
     c->from.ret_broken = NULL;
@@ -596,6 +631,7 @@ void conf_unref(struct conf *c)
     free(c->dir);
     free(c->etc);
     buf_release(&c->over);
+    buf_release(&c->policy);
     strv_release(&c->without);
     strv_release(&c->approved);
     free(c);

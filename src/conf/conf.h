@@ -38,6 +38,7 @@ struct conf_sources {
     const struct args *args; /* flags; NULL: none */
     const char *etc;         /* where managed settings are; NULL: "/etc" */
     struct str over;         /* a client's settings; conf_lay_over() keeps them */
+    struct str policy;       /* what a client forbids; conf_set_policy() keeps it */
     /* Files that a person goes on without as long as they cannot be used; NULL: none. Managed ones
      * and those that options name are never left out. */
     const struct strv *without;
@@ -81,6 +82,10 @@ void conf_approve(struct conf *c, const struct strv *digests);
  * place of those that were given here before; null takes one away. ERR_BAD_INPUT: something in it
  * would be left out; ERR_TOO_BIG; then nothing has changed. As conf_refresh(). */
 int conf_lay_over(struct conf *c, const struct json *settings, struct err *err);
+/* At the managed level, with the next refresh: what a program that embeds tenax forbids
+ * (conf/policy.h). It takes the place of --managed-settings. As conf_lay_over(). */
+int conf_set_policy(struct conf *c, const struct json *settings, struct strv *ret_dropped,
+                    struct err *err);
 bool conf_is_trusted(const struct conf *c);
 /* Some file was left out (conf_sources.without): nobody knows what it would have forbidden. */
 bool conf_lacks_file(const struct conf *c);

@@ -135,20 +135,6 @@ static void levels_add_flags(struct levels *l, const struct conf_sources *from, 
     }
 }
 
-/* What the program that drives tenax lays down, over all but what manages the machine. */
-static void levels_add_host(struct levels *l, const struct conf_sources *from, struct arena *arena)
-{
-    const struct strv *given = from->args ? &from->args->values[OPT_MANAGED_SETTINGS] : NULL;
-
-    for (size_t i = 0; given && i < given->len; i++)
-        vec_push(&l->list, ((struct source){.level = LEVEL_MANAGED,
-                                            .ours = true,
-                                            .required = true,
-                                            .name = "--managed-settings",
-                                            .has_positions = true,
-                                            .text = arena_str(arena, str_of(given->ptr[i]))}));
-}
-
 static int levels_compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -211,7 +197,11 @@ int levels_find(const struct conf_sources *from, struct arena *arena, struct lev
                                            .on_top = true,
                                            .name = "a client's settings",
                                            .text = from->over}));
-    levels_add_host(&l, from, arena);
+    if (from->policy.len)
+        vec_push(&l.list, ((struct source){.level = LEVEL_MANAGED,
+                                           .ours = true,
+                                           .name = "a client's managed settings",
+                                           .text = from->policy}));
     if (levels_add_managed(&l, arena, etc, "claude-code", false, err) < 0 ||
         levels_add_managed(&l, arena, etc, "tenax", true, err) < 0)
         return -1;

@@ -219,6 +219,23 @@ static int change_locked(const char *path, const char *key, settings_value_fn fn
     return file_replace_like(path, buf_str(&changed), exists ? &st : NULL, err);
 }
 
+/* What is the user's alone should not turn up as a change of the project, nor be committed with it.
+ * A file that is there already is theirs, and without one nothing is lost but this. */
+static void hide_local(const char *path, const char *dir)
+{
+    static const struct str text =
+        STR_INIT("# Made by tenax: what is yours alone. Settings, commands and skills that the\n"
+                 "# project shares are not listed here.\n"
+                 ".gitignore\n"
+                 "settings.local.json\n"
+                 "worktrees/\n");
+    CLEANUP(mem_freep) char *ignore = path_join(dir, ".gitignore");
+
+    if (strcmp(path_base(path), "settings.local.json") == 0 &&
+        strcmp(path_base(dir), ".tenax") == 0 && !file_exists(ignore))
+        (void)file_replace(ignore, text, 0644, /*err=*/NULL);
+}
+
 int settings_file_change(const char *path, const char *key, settings_value_fn fn, void *arg,
                          struct err *err)
 {
@@ -231,6 +248,7 @@ int settings_file_change(const char *path, const char *key, settings_value_fn fn
     fd = lock_folder(dir, err);
     if (fd < 0)
         return -1;
+    hide_local(real, dir);
     return change_locked(real, key, fn, arg, err);
 }
 

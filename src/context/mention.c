@@ -35,6 +35,7 @@ struct named {
     struct str name;     /* as it was written */
     int64_t first, last; /* lines, from 1; 0: all of it */
     const char *path, *real;
+    bool is_pasted; /* a picture out of the clipboard */
     int fd;
     struct stat st;
 };
@@ -104,6 +105,8 @@ static void say_sent(struct mention *m, const struct named *f, const char *fmt, 
 {
     va_list args;
 
+    if (f->is_pasted) /* the prompt shows it */
+        return;
     buf_addf(&m->ret->told, "Sent %.*s (", STR_ARG(f->name));
     va_start(args, fmt);
     buf_addv(&m->ret->told, fmt, args);
@@ -183,7 +186,7 @@ static void add_text(struct mention *m, const struct named *f)
     read_bytes(f->fd, MENTION_MAX_FILE, &bytes);
     is_cut = bytes.len > MENTION_MAX_FILE;
     if (!is_text(str_clip(buf_str(&bytes), MENTION_MAX_FILE))) {
-        add_note(m, f, "it is no text");
+        add_note(m, f, "it is not text");
         return;
     }
     workspace_saw(m->spec->workspace, f->real, &f->st, str_clip(buf_str(&bytes), MENTION_MAX_FILE),
@@ -221,7 +224,7 @@ static void add_lines(struct mention *m, const struct named *f)
     lines = cut_out(buf_str(&bytes), f->first, f->last);
     text = whole_lines(lines, MENTION_MAX_FILE);
     if (!text.len || !is_text(text)) {
-        add_note(m, f, lines.len ? "it is no text" : "it has no such lines");
+        add_note(m, f, lines.len ? "it is not text" : "it has no such lines");
         return;
     }
     workspace_saw(m->spec->workspace, f->real, &f->st, text, /*partial=*/true);
@@ -254,7 +257,7 @@ static void add_image(struct mention *m, const struct named *f, const char *type
     read_bytes(f->fd, IMAGE_MAX_BYTES, &bytes);
     image_size(buf_str(&bytes), &width, &height);
     if (!m->spec->takes_images) {
-        add_note(m, f, "the model takes no pictures");
+        add_note(m, f, "the model takes no images");
     } else if (bytes.len > IMAGE_MAX_BYTES || width > IMAGE_MAX_SIDE || height > IMAGE_MAX_SIDE) {
         add_note(m, f, "the picture is too large");
     } else if (!width || !height) { /* a provider refuses the whole request for it */
@@ -359,10 +362,11 @@ static void add_path(struct mention *m, struct str name)
     if (is_again(m, &f))
         return;
     permit_check(m->spec->permit, &subject, TOOL_READ_ONLY, &answer);
-    if (answer.verdict != PERMIT_ALLOW) {
+    f.is_pasted = workspace_has_image(m->spec->workspace, f.real);
+    if (answer.verdict != PERMIT_ALLOW && !(f.is_pasted && answer.verdict == PERMIT_ASK)) {
         say_not_sent(m, &f,
                      answer.verdict == PERMIT_DENY ? "a rule keeps it from being read"
-                                                   : "reading it has to be asked for");
+                                                   : "reading it needs permission");
         return;
     }
     if (m->done.len > MENTION_MAX_FILES) {

@@ -40,7 +40,9 @@ int goal_need(struct goal *g, struct err *err)
     if (goal_unbar(g, err) < 0 || goal_read_row(g, err) < 0)
         return -1;
     if (!g->has)
-        return err_set(err, ERR_NOT_FOUND, "no goal is set.\n%s", goal_usage);
+        return err_set(err, ERR_NOT_FOUND,
+                       "No goal is set. /goal <condition> sets one, /goal alone lists "
+                       "its commands");
     return 0;
 }
 

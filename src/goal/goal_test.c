@@ -52,6 +52,7 @@ struct side {
     struct strv notes, told, lines; /* told: "goal_set", …; lines: of the transcript */
     struct buf armed;
     const char *meanwhile; /* said in the middle of the next verdict; NULL: nothing */
+    int64_t meanwhile_ms;  /* and how long that took */
 };
 
 static char side_home[600], side_dir[600], side_folder[600];
@@ -104,8 +105,10 @@ static size_t side_background(void *arg, struct buf *names, int64_t *ret_last_ms
     (void)names;
     *ret_last_ms = 0;
     s->meanwhile = NULL;
+    s->meanwhile_ms = clock_mono_ms();
     if (words)
         side_do(s, words);
+    s->meanwhile_ms = clock_mono_ms() - s->meanwhile_ms;
     return 0;
 }
 
@@ -261,9 +264,9 @@ static int side_turn(struct side *s)
     int rc;
 
     r->turn_begins(r, /*turn=*/NULL);
-    rc = r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
+    rc = r->may_stop(r, /*last=*/NULL, /*cancel=*/NULL, &v, &err);
     if (rc <= 0)
-        r->turn_ends(r, &end);
+        r->after_turn(r, &end);
     return rc;
 }
 
@@ -1205,7 +1208,7 @@ static void a_locked_database_delays_no_answer(void **state)
 
     (void)state;
     side_open(&s, /*resumes=*/false, "");
-    side_do(&s, "all tests pass --protect none");
+    side_do(&s, "all tests pass --protect none --check true --referee checks");
     r = goal_referee(s.goal);
     db = lock_database();
     at = clock_mono_ms();
@@ -1214,13 +1217,19 @@ static void a_locked_database_delays_no_answer(void **state)
         at = promptly(words[i], at);
     }
     side_do(&s, "resume");
+    s.meanwhile = "pause";
+    assert_int_equal(side_turn(&s), 0);
+    assert_null(s.meanwhile);
+    assert_in_range(s.meanwhile_ms, 0, PROMPT_MS);
     at = clock_mono_ms();
+    side_do(&s, "resume");
+    at = promptly("resume", at);
     r->turn_begins(r, /*turn=*/NULL);
     assert_int_equal(r->before_call(r, &call), 0);
     spending_book(&(struct spending_call){.spending = s.spending}, &spend);
     assert_int_equal(r->before_call(r, &call), 0);
     at = promptly("a step", at);
-    r->turn_ends(r, &interrupted);
+    r->after_turn(r, &interrupted);
     promptly("an interrupt", at);
     side_row(&s, &arena, &row);
     expect_paused(&row);
@@ -1235,7 +1244,7 @@ static void a_locked_database_delays_no_answer(void **state)
     assert_int_equal(row.tokens_used, 12);
     assert_int_equal(row.steps, 1);
     assert_int_equal(row.token_budget, 1000000);
-    expect_statuses(other, "active paused active paused active paused");
+    expect_statuses(other, "active paused active paused active paused active paused");
     store_free(other);
 }
 
@@ -1268,10 +1277,10 @@ static void all_that_is_spent_is_charged(void **state)
     r->turn_begins(r, /*turn=*/NULL);
     for (enum spent_who who = 0; who < SPENT_COUNT; who++)
         side_spend(&s, who, 10 << who);
-    r->turn_ends(r, &end);
+    r->after_turn(r, &end);
     side_spend(&s, SPENT_ASIDE, 2);
     r->turn_begins(r, /*turn=*/NULL);
-    r->turn_ends(r, &end);
+    r->after_turn(r, &end);
     side_row(&s, &arena, &row);
     assert_int_equal(row.tokens_used, 1 + 10 * ((1 << SPENT_COUNT) - 1) + 2);
     assert_true(row.cost_unknown);

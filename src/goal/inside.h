@@ -232,7 +232,9 @@ static inline void goal_leave(struct goal *g)
     ticket_give(&g->turn);
 }
 
-const struct referee *goal_referee_rows(void); /* referee.c */
+/* referee.c */
+const struct referee *goal_referee_rows(void);
+struct goal *goal_in(struct referee *first); /* the link that is a goal; NULL: none is */
 
 /* goal.c: the store and the row. The goal is held. */
 int goal_open_store(struct goal *g, struct err *err);

@@ -168,7 +168,7 @@ static int before_call_held(struct goal *g, struct referee_call *ret)
                : 0;
 }
 
-static int referee_before_call(struct referee *self, struct referee_call *ret)
+static int goal_on_before_call(struct referee *self, struct referee_call *ret)
 {
     struct goal *g = goal_of(self);
     int r;
@@ -183,7 +183,7 @@ static int referee_before_call(struct referee *self, struct referee_call *ret)
 }
 
 /* The end of each request names the goal, but only the beginning of a long text. */
-static void referee_restate(struct referee *self, struct buf *ret)
+static void goal_on_restate(struct referee *self, struct buf *ret)
 {
     struct goal *g = goal_of(self);
 
@@ -197,7 +197,7 @@ static void referee_restate(struct referee *self, struct buf *ret)
     goal_leave(g);
 }
 
-static void referee_tool_done(struct referee *self, const struct referee_tool *t)
+static void goal_on_tool_done(struct referee *self, const struct referee_tool *t)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
@@ -228,7 +228,7 @@ static bool wait_outlasts_turn(const struct wait *w)
     return w->on != WAIT_RETRY && w->on != WAIT_BACKGROUND;
 }
 
-static void referee_turn_begins(struct referee *self, struct cancel *turn)
+static void goal_on_turn_begins(struct referee *self, struct cancel *turn)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
@@ -250,7 +250,7 @@ static void referee_turn_begins(struct referee *self, struct cancel *turn)
     goal_leave(g);
 }
 
-static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
+static bool goal_on_ended_turn(struct referee *self, struct buf *ret_why)
 {
     struct goal *g = goal_of(self);
     bool rang;
@@ -264,7 +264,7 @@ static bool referee_ended_turn(struct referee *self, struct buf *ret_why)
 }
 
 /* A claim was accepted for the end of the turn, and this is not it: the ladder will run again. */
-static void referee_sent_back(struct referee *self)
+static void goal_on_sent_back(struct referee *self)
 {
     struct goal *g = goal_of(self);
 
@@ -273,7 +273,7 @@ static void referee_sent_back(struct referee *self)
     goal_leave(g);
 }
 
-static void referee_turn_ends(struct referee *self, const struct referee_end *e)
+static void goal_on_after_turn(struct referee *self, const struct referee_end *e)
 {
     struct goal *g = goal_of(self);
     struct err err = {0};
@@ -442,7 +442,7 @@ static void begin_next(struct goal *g)
                     err.text);
 }
 
-static enum referee_idle referee_idle(struct referee *self, struct agent_input *ret,
+static enum referee_idle goal_on_idle(struct referee *self, struct agent_input *ret,
                                       int64_t *ret_until_ms)
 {
     struct goal *g = goal_of(self);
@@ -460,16 +460,23 @@ static enum referee_idle referee_idle(struct referee *self, struct agent_input *
 const struct referee *goal_referee_rows(void)
 {
     static const struct referee rows = {
-        .idle = referee_idle,
-        .turn_begins = referee_turn_begins,
-        .ended_turn = referee_ended_turn,
-        .before_call = referee_before_call,
-        .restate = referee_restate,
-        .tool_done = referee_tool_done,
-        .judge = goal_judge,
-        .sent_back = referee_sent_back,
-        .turn_ends = referee_turn_ends,
+        .idle = goal_on_idle,
+        .turn_begins = goal_on_turn_begins,
+        .ended_turn = goal_on_ended_turn,
+        .before_call = goal_on_before_call,
+        .restate = goal_on_restate,
+        .tool_done = goal_on_tool_done,
+        .may_stop = goal_judge,
+        .sent_back = goal_on_sent_back,
+        .after_turn = goal_on_after_turn,
     };
 
     return &rows;
+}
+
+struct goal *goal_in(struct referee *first)
+{
+    while (first && first->may_stop != goal_judge)
+        first = first->outer;
+    return first ? goal_of(first) : NULL;
 }

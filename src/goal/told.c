@@ -129,7 +129,7 @@ static bool told_restored(const struct json *v, struct buf *ret, enum told_tone 
     if (!str_is(json_get_str(v, "status"), "active"))
         return false; /* it rests, as a note has said */
     *tone = TOLD_FAINT;
-    buf_addf(ret, "goes on with the goal of this session (%" PRId64 " round%s so far)", rounds,
+    buf_addf(ret, "continuing the goal of this session (%" PRId64 " turn%s so far)", rounds,
              rounds == 1 ? "" : "s");
     return true;
 }
@@ -157,7 +157,7 @@ static bool told_achieved(const struct json *v, struct buf *ret, enum told_tone 
     *tone = TOLD_GOOD;
     buf_adds(ret, "✓ goal complete");
     if (turns > 0)
-        buf_addf(ret, " · %" PRId64 " round%s", turns, turns == 1 ? "" : "s");
+        buf_addf(ret, " · %" PRId64 " turn%s", turns, turns == 1 ? "" : "s");
     buf_adds(ret, " · ");
     goal_show_elapsed(json_get_i64(v, "duration_ms", 0) / 1000, ret);
     buf_adds(ret, " · ");

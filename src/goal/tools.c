@@ -16,7 +16,7 @@
 
 static struct goal *tool_goal(struct tool_call *call, struct err *err)
 {
-    if (!call->referee) {
+    if (!goal_in(call->referee)) {
         err_set(err, ERR_UNSUPPORTED, "this session has no goals");
         return NULL;
     }
@@ -24,7 +24,7 @@ static struct goal *tool_goal(struct tool_call *call, struct err *err)
         err_set(err, ERR_UNSUPPORTED, "goals rest while the session is in plan mode");
         return NULL;
     }
-    return goal_of(call->referee);
+    return goal_in(call->referee);
 }
 
 /* The goal is held. */

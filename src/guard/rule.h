@@ -122,7 +122,8 @@ bool rule_command_moves(const struct rule_command *c);
 
 /* git runs in it, and cd: appends where to, "/" for what is not known. */
 bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs);
-/* Says that these all are the folder it starts in, so that git runs where it would have anyway. */
+/* The caller found that all of these belong to the repository it starts in: git runs with the same
+ * settings there. */
 void rule_command_stays(struct rule_command *c);
 
 /* mkdir, touch, mv, cp, rm, rmdir, sed -i: what acceptEdits lets through inside working folders

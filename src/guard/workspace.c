@@ -314,6 +314,14 @@ bool workspace_contains_real(struct workspace *w, const char *real)
     return false;
 }
 
+bool workspace_has_image(struct workspace *w, const char *real)
+{
+    CLEANUP(mem_freep) char *folder = path_join(w->state_dir, WORKSPACE_IMAGES "/");
+    CLEANUP(mem_freep) char *at = workspace_real(folder);
+
+    return *w->state_dir && str_starts(str_of(real), str_of(at)) && real[strlen(at)] == '/';
+}
+
 /* FNV-1a, eight bytes at a time: cheap, and only ever compared with itself. */
 uint64_t seen_hash(struct str content)
 {

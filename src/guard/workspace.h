@@ -59,6 +59,9 @@ char *workspace_real(const char *path);
 bool workspace_contains(struct workspace *w, const char *path);
 /* The same of a path that workspace_real() has left as it was: it is not asked again. */
 bool workspace_contains_real(struct workspace *w, const char *real);
+/* A picture that the user has pasted: it lies in the session's own folder. real: links followed. */
+#define WORKSPACE_IMAGES "images"
+bool workspace_has_image(struct workspace *w, const char *real);
 
 /* Files as the model last saw them: an edit of what changed since is refused. */
 struct seen_file {

@@ -61,6 +61,7 @@ static void make_env(const struct program_place *p, const struct program_input *
     const char *dir = workspace_dir(p->workspace);
     struct str effort = in->effort.len ? in->effort : conf_get_str(p->conf, "effortLevel");
     char *const *from = workspace_environ(p->workspace);
+    const char *entrypoint = conf_env(p->conf, "CLAUDE_CODE_ENTRYPOINT");
 
     for (size_t i = 0; from[i]; i++) {
         struct str entry = str_of(from[i]);
@@ -70,6 +71,8 @@ static void make_env(const struct program_place *p, const struct program_input *
     }
     if (p->more_env)
         strv_add_all(ret, p->more_env);
+    strv_adds(ret, "CLAUDECODE=1");
+    strv_addf(ret, "CLAUDE_CODE_ENTRYPOINT=%s", entrypoint && *entrypoint ? entrypoint : "cli");
     strv_addf(ret, "CLAUDE_PROJECT_DIR=%s", dir);
     strv_addf(ret, "TENAX_PROJECT_DIR=%s", dir);
     if (effort.len) {

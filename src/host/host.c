@@ -29,6 +29,7 @@
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/inside.h"
+#include "host/not_yet.h"
 #include "host/project.h"
 #include "host/reload.h"
 #include "host/session.h"
@@ -343,6 +344,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_sandbox(h, ret_notes);
     if (!h->source) /* once: not for those that take its place */
         grep_note(h->conf, ret_notes);
+    if (!h->source && h->is_interactive)
+        not_yet_note(h->conf, ret_notes);
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);

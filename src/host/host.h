@@ -169,6 +169,10 @@ bool host_ask_change(struct host *h, const char *source, const char *path);
 /* A client's settings, over all others but managed ones (conf_lay_over()); model and effort are
  * taken over with the next call. -1: nothing has changed. */
 int host_lay_over(struct host *h, const struct json *settings, struct err *err);
+/* What a program that embeds us forbids, at the managed level; ret_dropped: keys that could permit
+ * something, left out. */
+int host_set_policy(struct host *h, const struct json *settings, struct strv *ret_dropped,
+                    struct err *err);
 /* The effort that the settings name now, from the next call on. */
 void host_heed_effort(struct host *h);
 

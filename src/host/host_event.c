@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
@@ -134,7 +135,10 @@ void host_on_waiting(bool waiting, void *arg)
 {
     struct host *h = arg;
     struct event *e = host_event(h, EVENT_STATE);
+    struct agent *a = host_running(h);
 
+    if (a)
+        agent_asks(a, waiting);
     if (waiting)
         e->state = STATE_REQUIRES_ACTION;
     else /* whether a folder is trusted is asked outside of turns, too */

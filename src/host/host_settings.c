@@ -54,6 +54,12 @@ int host_lay_over(struct host *h, const struct json *settings, struct err *err)
     return json_get(settings, "model") ? host_set_model(h, model, &name, err) : 0;
 }
 
+int host_set_policy(struct host *h, const struct json *settings, struct strv *ret_dropped,
+                    struct err *err)
+{
+    return reload_set_policy(h->reload, settings, ret_dropped, err);
+}
+
 static void host_tell_folder(struct host *h, const char *folder, const char *source)
 {
     struct agent *a = NULL;

@@ -36,7 +36,7 @@ static void record_write_question(struct buf *out, const struct err *why)
 
     jw_init(&w, out, 0);
     jw_object(&w);
-    jw_kcstr(&w, "message", "The session can no longer be written down. Go on without keeping it?");
+    jw_kcstr(&w, "message", "The session can no longer be saved. Go on without keeping it?");
     jw_kcstr(&w, "reason", why->text);
     jw_object_end(&w);
 }

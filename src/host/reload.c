@@ -159,6 +159,19 @@ int reload_lay_over(struct reload *r, const struct json *settings, struct err *e
     return rc;
 }
 
+int reload_set_policy(struct reload *r, const struct json *settings, struct strv *ret_dropped,
+                      struct err *err)
+{
+    int rc;
+
+    reload_begin(r);
+    rc = conf_set_policy(r->spec.conf, settings, ret_dropped, err);
+    if (rc == 0)
+        reload_refresh(r);
+    reload_end(r);
+    return rc;
+}
+
 void reload_trust(struct reload *r)
 {
     reload_begin(r);

@@ -22,6 +22,7 @@ struct conf;
 struct err;
 struct hook_registry;
 struct json;
+struct strv;
 struct permit;
 struct reload;
 struct workspace;
@@ -51,5 +52,8 @@ void reload_look(struct reload *r);
 /* A client's settings (conf_lay_over()): they count when it returns. ERR_BUSY: a goal runs, and a
  * settings file has changed since it began. */
 int reload_lay_over(struct reload *r, const struct json *settings, struct err *err);
+/* What a program that embeds us forbids (conf_set_policy()); counts when it returns. */
+int reload_set_policy(struct reload *r, const struct json *settings, struct strv *ret_dropped,
+                      struct err *err);
 /* A person has trusted the folder: what was left out of its settings counts from here on. */
 void reload_trust(struct reload *r);

@@ -138,6 +138,11 @@ int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err)
     return conf_refresh(conf, &notes, err);
 }
 
+bool trust_is_why(struct str warning)
+{
+    return str_has(warning, STR("not trusted")) || str_has(warning, STR("to approve it"));
+}
+
 static void trust_write_input(const struct conf *conf, bool again, struct buf *ret)
 {
     const struct strv *warnings = conf_warnings(conf);
@@ -151,8 +156,7 @@ static void trust_write_input(const struct conf *conf, bool again, struct buf *r
     jw_key(&w, "leftOut");
     jw_array(&w);
     for (size_t i = 0; i < warnings->len; i++) {
-        if (str_has(str_of(warnings->ptr[i]), STR("not trusted")) ||
-            str_has(str_of(warnings->ptr[i]), STR("to approve it")))
+        if (trust_is_why(str_of(warnings->ptr[i])))
             jw_cstr(&w, warnings->ptr[i]);
     }
     jw_array_end(&w);

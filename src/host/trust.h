@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 
 struct asker;
 struct cancel;
@@ -50,6 +51,9 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
 /* Entries of this folder's settings that decide where a key goes (conf_unapproved()) count where
  * the user has approved them; nothing is opened when there are none. 1: some do now. */
 int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err);
+
+/* Whether a warning of the settings says what an untrusted folder's lack. */
+bool trust_is_why(struct str warning);
 
 /* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask
  * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake, and with

@@ -194,15 +194,20 @@ static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t
     return 0;
 }
 
-/* Of several keys that somebody may have, the one that was refused. */
+/* Of several keys that one may have, the one that was refused, and how to replace it: a variable
+ * wins over a key that is stored. */
 static void call_tell_key(const struct provider *p, char *out, size_t size)
 {
     if (p->source == KEY_ENV && p->source_name)
-        snprintf(out, size, "; the key is from %.100s", p->source_name);
+        snprintf(out, size,
+                 "; the key is from %.100s: correct that variable, or unset it and run 'tenax auth "
+                 "login %.100s'",
+                 p->source_name, p->name);
     else if (p->source == KEY_HELPER)
-        snprintf(out, size, "; the key is from apiKeyHelper");
+        snprintf(out, size, "; the key is from apiKeyHelper: correct the command in that setting");
     else if (p->source == KEY_STORED)
-        snprintf(out, size, "; the key is the stored one (tenax auth)");
+        snprintf(out, size,
+                 "; the key is the stored one: replace it with 'tenax auth login %.100s'", p->name);
     else
         out[0] = '\0';
 }
@@ -212,7 +217,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
 {
     const struct attempt_facts *facts = attempt_facts(c->attempt);
     const struct retry_policy *policy = call_policy(c);
-    char why[200];
+    char why[500];
     int64_t delay_ms;
 
     c->status = facts->status;

@@ -253,6 +253,16 @@ struct str model_alias(struct str provider, struct str name)
     return name;
 }
 
+bool model_alias_at(size_t i, struct str *ret_provider, struct str *ret_alias, struct str *ret_name)
+{
+    if (i >= ARRAY_LEN(aliases))
+        return false;
+    *ret_provider = aliases[i].provider;
+    *ret_alias = aliases[i].alias;
+    *ret_name = aliases[i].name;
+    return true;
+}
+
 struct str model_default(struct str provider)
 {
     struct str name = STR("default");

@@ -72,6 +72,9 @@ int model_configure(struct model *m, const struct json *entry, struct err *err);
 
 /* Alias ("sonnet", "gpt", …) → name, per provider; the argument itself when it is none. */
 struct str model_alias(struct str provider, struct str name);
+/* Alias number i; false past the end. */
+bool model_alias_at(size_t i, struct str *ret_provider, struct str *ret_alias,
+                    struct str *ret_name);
 struct str model_default(struct str provider); /* empty when the provider has none */
 
 /* Whether the provider's rows or aliases name this model; loosely: also as something like one. */

@@ -34,6 +34,9 @@
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
+#define CONTROL_PROMPT_BOUNDARY                                                                    \
+    "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" /* between parts, for caches                              \
+                                          */
 #define CONTROL_UNKNOWN "Unsupported control request subtype"
 
 /* Writes the members of the response: 0; 1: it will be mailed later; -1. */
@@ -69,32 +72,67 @@ static void write_efforts(struct jw *w, unsigned set)
     jw_array_end(w);
 }
 
-/* The models of the provider in use. */
+struct model_list {
+    struct jw *w;
+    struct str current; /* its name; marked once */
+    bool is_marked;
+};
+
+static void write_model(struct model_list *list, struct str value, const struct model *m,
+                        const char *display)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+    struct jw *w = list->w;
+
+    buf_addf(&text, "%" PRId64 "K tokens of context, %" PRId64 "K of output", m->window / 1000,
+             m->max_output / 1000);
+    jw_object(w);
+    jw_kstr(w, "value", value);
+    jw_kstr(w, "resolvedModel", m->name);
+    jw_kcstr(w, "displayName", display);
+    jw_kstr(w, "description", buf_str(&text));
+    write_efforts(w, m->efforts);
+    jw_kbool(w, "supportsAdaptiveThinking", m->thinking == MODEL_THINKS_ADAPTIVE);
+    if (!list->is_marked && str_eq(m->name, list->current)) {
+        jw_kbool(w, "current", true);
+        list->is_marked = true;
+    }
+    jw_object_end(w);
+}
+
+/* What can be chosen: the one the session started with, aliases, the names of the provider. */
 static void write_models(struct control_call *call, struct jw *w)
 {
     CLEANUP(buf_release) struct buf name = BUF_INIT(1024);
     CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
     CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+    struct model_list list = {.w = w};
+    struct str owner, alias, target;
     struct model m;
     int64_t window;
 
     host_model(call->session->host, &provider, &name, &window);
+    list.current = buf_str(&name);
     jw_key(w, "models");
     jw_array(w);
-    for (size_t i = 0; model_at(i, &m); i++) {
-        if (!str_eq(m.provider, buf_str(&provider)))
+    model_find(buf_str(&provider), buf_str(&call->session->first_model), &m);
+    m.name = buf_str(&call->session->first_model);
+    buf_addf(&text, "Default (%.*s)", STR_ARG(m.name));
+    write_model(&list, STR("default"), &m, buf_cstr(&text));
+    for (size_t i = 0; model_alias_at(i, &owner, &alias, &target); i++) {
+        if (!str_eq(owner, buf_str(&provider)) || str_is(alias, "default") ||
+            str_is(alias, "small"))
             continue;
+        model_find(owner, target, &m);
         buf_clear(&text);
-        buf_addf(&text, "%" PRId64 "K tokens of context, %" PRId64 "K of output", m.window / 1000,
-                 m.max_output / 1000);
-        jw_object(w);
-        jw_kstr(w, "value", m.name);
-        jw_kstr(w, "resolvedModel", m.name);
-        jw_kstr(w, "displayName", m.name);
-        jw_kstr(w, "description", buf_str(&text));
-        write_efforts(w, m.efforts);
-        jw_kbool(w, "supportsAdaptiveThinking", m.thinking == MODEL_THINKS_ADAPTIVE);
-        jw_object_end(w);
+        buf_addf(&text, "%.*s (%.*s)", STR_ARG(alias), STR_ARG(target));
+        write_model(&list, alias, &m, buf_cstr(&text));
+    }
+    for (size_t i = 0; model_at(i, &m); i++) {
+        buf_clear(&text);
+        buf_add(&text, m.name);
+        if (str_eq(m.provider, buf_str(&provider)))
+            write_model(&list, m.name, &m, buf_cstr(&text));
     }
     jw_array_end(w);
 }
@@ -111,6 +149,8 @@ static int set_prompt(struct control_call *call, struct err *err)
     if (json_is(wanted, JSON_STRING))
         buf_add(&system, json_str(wanted));
     JSON_EACH(wanted, part) {
+        if (str_is(json_str(part), CONTROL_PROMPT_BOUNDARY))
+            continue;
         if (system.len)
             buf_adds(&system, "\n\n");
         buf_add(&system, json_str(part));
@@ -144,28 +184,129 @@ static void note_servers(struct control_call *call)
     jw_array_end(&w);
 }
 
-/* What the client brings along and will look for in vain. */
-static void note_left_out(struct control_call *call)
+/* ---- what an initialize brings along ---- */
+
+/* Settings of a program that embeds us: they can only forbid. */
+static int take_managed_settings(struct control_call *call, const struct json *v, struct err *err)
 {
-    static const char *const later[] = {
-        "agents",
-        "plugins",
-        "skills",
-        "toolAliases",
-        "planModeInstructions",
-        "excludeDynamicSections",
-        "promptSuggestions",
-    };
-    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+    CLEANUP(strv_release) struct strv dropped = STRV_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-        const struct json *v = json_get(call->request, later[i]);
-
-        if (json_len(v) || json_str(v).len || json_get_bool(call->request, later[i], false))
-            buf_addf(&text, "%s%s", text.len ? ", " : "not supported yet and left out: ", later[i]);
-    }
+    if (host_set_policy(call->session->host, v, &dropped, err) < 0)
+        return err_prefix(err, "managedSettings");
+    for (size_t i = 0; i < dropped.len; i++)
+        buf_addf(&text, "%s%s",
+                 i ? ", " : "managed settings can only forbid; left out: ", dropped.ptr[i]);
     if (text.len)
         host_notice(call->session->host, LEVEL_WARNING, buf_str(&text));
+    return 0;
+}
+
+static int take_settings(struct control_call *call, const struct json *v, struct err *err)
+{
+    return host_lay_over(call->session->host, v, err) < 0 ? err_prefix(err, "settings") : 0;
+}
+
+static int take_disallowed(struct control_call *call, const struct json *v, struct err *err)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(CONTROL_MAX_PROMPT);
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *updates = NULL;
+    struct jw w;
+
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "addRules");
+    jw_kcstr(&w, "behavior", "deny");
+    jw_kcstr(&w, "destination", "session");
+    jw_key(&w, "rules");
+    jw_array(&w);
+    JSON_EACH(v, rule) {
+        struct str text = json_str(rule);
+        size_t open = str_chr(text, '(');
+
+        jw_object(&w);
+        jw_kstr(&w, "toolName", str_first(text, open));
+        if (open < text.len && str_ends(text, STR(")")))
+            jw_kstr(&w, "ruleContent", str_first(str_from(text, open + 1), text.len - open - 2));
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+    jw_array_end(&w);
+    if (json_parse(&arena, buf_str(&json), &updates, /*ret_info=*/NULL, err) < 0 ||
+        permit_update(host_permit(call->session->host), updates, &warnings, err) < 0)
+        return err_prefix(err, "disallowedTools");
+    return 0;
+}
+
+/* One row for each member: whoever implements one writes its function. Without one it is refused
+ * where the client and the user see it: in the answer, as a message, on standard error. */
+static const struct initialize_row {
+    const char *member;
+    int (*take)(struct control_call *call, const struct json *v, struct err *err);
+    const char *applied; /* member of the answer that says so; NULL: none */
+} initialize_rows[] = {
+    {"managedSettings", take_managed_settings, "managed_settings_applied"},
+    {"settings", take_settings, "settings_applied"},
+    {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
+    {"mcpServers", NULL, "mcp_servers_applied"},
+    {"plugins", NULL, "plugins_applied"},
+    {"agents", NULL, NULL},
+    {"toolAliases", NULL, NULL},
+    {"planModeInstructions", NULL, NULL},
+    {"skills", NULL, NULL},
+    {"excludeDynamicSections", NULL, NULL},
+    {"promptSuggestions", NULL, NULL},
+};
+
+static bool initialize_has(const struct control_call *call, const struct initialize_row *row)
+{
+    const struct json *v = json_get(call->request, row->member);
+
+    return json_len(v) || json_str(v).len || json_get_bool(call->request, row->member, false);
+}
+
+static int take_members(struct control_call *call, struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+
+    for (size_t i = 0; i < ARRAY_LEN(initialize_rows); i++) {
+        const struct initialize_row *row = &initialize_rows[i];
+
+        if (!initialize_has(call, row))
+            continue;
+        if (!row->take)
+            buf_addf(&text, "%s%s",
+                     text.len ? ", " : "not supported yet and not applied: ", row->member);
+        else if (row->take(call, json_get(call->request, row->member), err) < 0)
+            return -1;
+    }
+    if (text.len) {
+        host_notice(call->session->host, LEVEL_WARNING, buf_str(&text));
+        peer_complain(call->peer, buf_cstr(&text));
+    }
+    return 0;
+}
+
+/* What became of them. */
+static void write_applied(struct control_call *call, struct jw *w)
+{
+    for (size_t i = 0; i < ARRAY_LEN(initialize_rows); i++) {
+        const struct initialize_row *row = &initialize_rows[i];
+
+        if (row->applied && initialize_has(call, row))
+            jw_kbool(w, row->applied, row->take && call->owner);
+    }
+    jw_key(w, "not_applied");
+    jw_array(w);
+    for (size_t i = 0; i < ARRAY_LEN(initialize_rows); i++) {
+        if ((!initialize_rows[i].take || !call->owner) && initialize_has(call, &initialize_rows[i]))
+            jw_cstr(w, initialize_rows[i].member);
+    }
+    jw_array_end(w);
 }
 
 /* A name that cannot be had is no reason to have no session. */
@@ -185,6 +326,9 @@ static int take_initialize(struct control_call *call, struct err *err)
     const struct json *schema = json_get(call->request, "jsonSchema");
     struct str title = json_get_str(call->request, "title");
 
+    if (call->session
+            ->is_initialized) /* how it began stays; its hooks are the client's to change */
+        return hooks && call->session->hooks ? sdk_hooks_set(call->session->hooks, hooks, err) : 0;
     if (set_prompt(call, err) < 0)
         return -1;
     if (json_is(schema, JSON_OBJECT) &&
@@ -195,7 +339,9 @@ static int take_initialize(struct control_call *call, struct err *err)
     if (title.len)
         take_title(call, title);
     note_servers(call);
-    note_left_out(call);
+    if (take_members(call, err) < 0)
+        return -1;
+    call->session->is_initialized = true;
     return 0;
 }
 
@@ -251,6 +397,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
     jw_kcstr(w, "current_permission_mode", permit_mode_name(mode));
     if (hooks)
         jw_kbool(w, "hooks_applied", call->owner);
+    write_applied(call, w);
     jw_kbool(w, "hook_on_failure_supported", true);
     return 0;
 }

@@ -26,6 +26,9 @@
 #include "slash/slash.h"
 
 #define PEER_MAX_OUT ((size_t)256 << 20)
+#define PEER_MAX_SAID 100000 /* uuids of messages, remembered */
+#define ASK_PREFIX "ask-"
+#define ASK_CHARS 8
 #define PEER_PARTIAL                                                                               \
     (EVENT_BIT(EVENT_STEP_STARTED) | EVENT_BIT(EVENT_BLOCK_STARTED) |                              \
      EVENT_BIT(EVENT_BLOCK_DELTA) | EVENT_BIT(EVENT_BLOCK_DONE) | EVENT_BIT(EVENT_TOOL_STARTED))
@@ -39,6 +42,7 @@ struct peer {
     VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
     bool was_asked; /* in the session that it has left */
+    char asks[16];  /* what the ids of its requests begin with, in this process alone */
 };
 
 static void line_mail_free(struct mail *m)
@@ -97,6 +101,9 @@ static void list_commands(struct slash *slash, struct strv *ret_names, struct st
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options)
 {
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    int64_t window;
+
     *s = (struct peer_session){
         .host = host,
         .slash = slash,
@@ -104,6 +111,8 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
     };
     list_commands(slash, &s->commands, &s->skills);
     buf_init(&s->mcp_servers, (size_t)1 << 20);
+    buf_init(&s->first_model, 1024);
+    host_model(host, &provider, &s->first_model, &window);
     s->show = (struct stream_json_session){
         .key_source = host_key_source(host),
         .output_style = "default",
@@ -125,6 +134,8 @@ void peer_session_release(struct peer_session *s)
     sdk_hooks_free(s->hooks);
     mailbox_unref(s->owner);
     buf_release(&s->mcp_servers);
+    buf_release(&s->first_model);
+    map_release(&s->said);
     strv_release(&s->commands);
     strv_release(&s->skills);
 }
@@ -134,6 +145,8 @@ struct peer *peer_new(const struct peer_spec *spec)
     struct peer *p = mem_zalloc(sizeof(*p));
 
     p->spec = *spec;
+    (void)id_make(p->asks, sizeof(p->asks), ASK_PREFIX, ASK_CHARS);
+    p->asks[strlen(ASK_PREFIX) + ASK_CHARS] = '-';
     stream_json_init(&p->renderer, &spec->session->options, &spec->session->show);
     return p;
 }
@@ -164,7 +177,7 @@ static void peer_send(struct peer *p, struct buf *lines)
     peer_put(p, buf_str(lines));
 }
 
-static void peer_complain(struct peer *p, const char *text)
+void peer_complain(struct peer *p, const char *text)
 {
     log_debug("proto", "%s", text);
     if (p->spec.complain)
@@ -252,8 +265,6 @@ void peer_answer_asks(struct peer *p)
         p->front = asks_join(host_asks(p->spec.session->host), p->spec.mailbox);
 }
 
-#define ASK_PREFIX "ask-"
-
 /* False: it is not one that waits for this client's answer. */
 static bool peer_forget_ask(struct peer *p, uint64_t id)
 {
@@ -272,9 +283,8 @@ static void peer_cancel_ask(struct peer *p, uint64_t id)
 
     if (!peer_forget_ask(p, id)) /* taken back already */
         return;
-    buf_addf(&line,
-             "{\"type\":\"control_cancel_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\"}\n",
-             id);
+    buf_addf(&line, "{\"type\":\"control_cancel_request\",\"request_id\":\"%s%" PRIu64 "\"}\n",
+             p->asks, id);
     peer_send(p, &line);
 }
 
@@ -314,7 +324,7 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
         return;
     }
     vec_push(&p->asked, m->id);
-    buf_addf(&line, "{\"type\":\"control_request\",\"request_id\":\"" ASK_PREFIX "%" PRIu64 "\",",
+    buf_addf(&line, "{\"type\":\"control_request\",\"request_id\":\"%s%" PRIu64 "\",", p->asks,
              m->id);
     buf_adds(&line, "\"request\":");
     jw_init(&w, &line, JW_CLEAN);
@@ -322,6 +332,7 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kcstr(&w, "subtype", "can_use_tool");
     jw_kstr(&w, "tool_name", ask->tool_name);
     jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
+    jw_kstr(&w, "display_name", ask->tool_name);
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
     if (ask->effects.len)
@@ -380,8 +391,8 @@ static void peer_response(struct peer *p, const struct json *response)
     struct sdk_hooks *hooks = p->spec.owner ? p->spec.session->hooks : NULL;
     int64_t number;
 
-    if (str_starts(id, STR(ASK_PREFIX)) && p->front &&
-        str_to_i64(str_from(id, strlen(ASK_PREFIX)), &number, NULL) == 0) {
+    if (str_starts(id, str_of(p->asks)) && p->front &&
+        str_to_i64(str_from(id, strlen(p->asks)), &number, NULL) == 0) {
         bool counts =
             failed ? asks_fail(host_asks(p->spec.session->host), p->front, (uint64_t)number, error)
                    : peer_take_answer(p, (uint64_t)number, output);
@@ -445,6 +456,10 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
         return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
     if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
         return -1;
+    if (id_is_uuid(uuid) && p->spec.owner && map_has(&p->spec.session->said, uuid))
+        return 0; /* sent again, after a connection that broke */
+    if (id_is_uuid(uuid) && p->spec.owner && p->spec.session->said.len < PEER_MAX_SAID)
+        map_set(&p->spec.session->said, uuid, p);
     if (id_is_uuid(uuid)) /* it names a line of the transcript, whose readers want one */
         memcpy(input.uuid, uuid.ptr, ID_UUID_LEN);
     else

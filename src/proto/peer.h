@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "proto/stream_json.h"
@@ -48,6 +49,9 @@ struct peer_session {
     struct strv commands, skills; /* of show */
     struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
     struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
+    bool is_initialized;          /* by the owner */
+    struct buf first_model;       /* the name of the one that it started with */
+    struct map said;              /* uuids of messages that were taken: each runs once */
     struct mailbox *owner;        /* let_go_mail_kind; NULL: a user decides when the session ends */
     bool ends_itself;             /* one prompt, and the process exits */
 };
@@ -93,6 +97,8 @@ void peer_take_back_asks(struct peer *p);
 void peer_leave(struct peer *p);
 void peer_enter(struct peer *p);
 
+/* For the user in front of the client, and its log. */
+void peer_complain(struct peer *p, const char *text);
 /* ptr NULL: a line that was too long. */
 void peer_line(struct peer *p, struct str line);
 void peer_mail(struct peer *p, struct mail *m); /* takes it */

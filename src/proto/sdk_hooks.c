@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/strv.h"
 #include "base/vec.h"
@@ -59,6 +60,7 @@ struct sdk_hooks {
     VEC(struct hook_row) rows;
     VEC(struct hook_wait *) waiting;
     uint64_t last;
+    char ids[16]; /* what the ids of requests begin with, in this process alone */
     bool closed;
     struct mailbox *to;
 };
@@ -153,7 +155,7 @@ static void collect(struct sdk_hooks *s, const struct hook_input *in, hook_waits
             };
             buf_init(&w->output, HOOK_MAX_TEXT);
             buf_init(&w->error, HOOK_MAX_TEXT);
-            (void)snprintf(w->request_id, sizeof(w->request_id), "hook-%" PRIu64, ++s->last);
+            (void)snprintf(w->request_id, sizeof(w->request_id), "%s-%" PRIu64, s->ids, ++s->last);
         }
     }
 }
@@ -325,6 +327,7 @@ struct sdk_hooks *sdk_hooks_new(struct mailbox *to)
 {
     struct sdk_hooks *s = mem_zalloc(sizeof(*s));
 
+    (void)id_make(s->ids, sizeof(s->ids), "hook-", 8);
     s->runner.wants = sdk_hooks_wants;
     s->runner.run = sdk_hooks_run;
     s->to = mailbox_ref(to);

@@ -114,7 +114,7 @@ static void render_result(const struct event *e, struct buf *out)
     jw_ki64(w, "duration_api_ms", report->duration_api_ms);
     jw_ki64(w, "num_turns", report->steps);
     if (success || report->goal.subtype) /* an answer is one, whatever the goal says */
-        jw_kstr(w, "result", report->result);
+        jw_kstr(w, "result", report->structured.len ? report->structured : report->result);
     jw_kcstr(w, "stop_reason",
              report->deferred.len        ? "tool_deferred"
              : report->stop == STOP_NONE ? NULL

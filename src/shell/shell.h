@@ -4,13 +4,14 @@
  * shell_split() parses a text as bash does and lays the simple commands in it side by side: those
  * of lists and pipelines, of subshells, groups, loops, conditions and functions, and those inside
  * substitutions. `certain` says that the text was understood to its end, so that the parts are all
- * there is to run. What is left uncertain is what only the running shell knows (a command's name
- * out of a variable, arithmetic on what a command printed), what other readings exist of, and what
- * bash itself would refuse. Whoever permits something asks for certainty; whoever forbids looks at
- * every part that was found, and those may be too many rather than too few.
+ * there is to run. The grammar is conservative. Not certain are texts with what only the running
+ * shell knows (a command's name out of a variable, arithmetic on names, numbers in [[ ]] that are
+ * not written out), with what other readings exist of (a line continued inside a word), and what
+ * bash itself would refuse. Code that permits something requires certainty; code that forbids looks
+ * at every part that was found, and those may be too many rather than too few.
  *
- * The text of a word that expands is a guess, good enough for whoever forbids: in "x=rm; $x a" the
- * last part is "rm a". Whoever permits looks at `expands`.
+ * The text of a word that expands is a guess, good enough to forbid by: in "x=rm; $x a" the last
+ * part is "rm a". Code that permits looks at `expands`.
  */
 #pragma once
 

@@ -12,7 +12,7 @@ const struct slash_command slash_branch_entry = {
     .name = "branch",
     .aliases = "fork",
     .hint = "",
-    .summary = "Go on in a copy of this conversation",
+    .summary = "Continue in a copy of this conversation",
     .run = branch_run,
 };
 
@@ -23,7 +23,7 @@ static int branch_run(struct slash_call *call, struct err *err)
     if (!*path || !file_exists(path))
         return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
     if (!call->front) {
-        slash_sayf(call, INK_PLAIN, "To go on in a copy: tenax --resume %s --fork-session\n",
+        slash_sayf(call, INK_PLAIN, "To continue in a copy: tenax --resume %s --fork-session\n",
                    host_session(call->host));
         return 0;
     }

@@ -15,7 +15,7 @@ const struct slash_command slash_clear_entry = {
     .name = "clear",
     .aliases = "reset new",
     .hint = "",
-    .summary = "Begin a new conversation; the one before can still be resumed",
+    .summary = "Start a new conversation; this one can still be resumed",
     .more = "With stream-json input as well: what was said before is done first, and the lines "
             "behind it have another `session_id`. As the prompt of `tenax -p --resume` it "
             "takes the conversation back to its beginning.",

@@ -6,5 +6,5 @@
 const struct slash_command slash_compact_entry = {
     .name = "compact",
     .hint = "[what to keep]",
-    .summary = "Replace the older part of the conversation by a summary",
+    .summary = "Replace the older part of the conversation with a summary",
 };

@@ -4,6 +4,7 @@
  */
 #include "conf/conf.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/keys.h"
@@ -25,9 +26,19 @@ const struct slash_command slash_config_entry = {
 };
 
 /* What is changed most, by a choice. */
-static const char *const common[] = {
-    "theme",   "editorMode", "effortLevel", "permissions.defaultMode", "autoCompactEnabled",
-    "verbose",
+static const struct {
+    const char *key, *unset, *says; /* what holds when it is not set; what it is */
+} common[] = {
+    {"theme", "auto", "Colors of the terminal"},
+    {"editorMode", "normal", "Keys of the prompt: normal or vim"},
+    {"effortLevel", "auto", "How hard the model thinks"},
+    {"permissions.defaultMode", "default", "Permission mode of new sessions"},
+    {"autoCompactEnabled", "true", "Compact the conversation automatically when it is long"},
+    {"alwaysThinkingEnabled", "auto", "Think before every answer"},
+    {"respectGitignore", "true", "Leave out files that git ignores when searching"},
+    {"includeCoAuthoredBy", "true", "Name tenax in commits and pull requests"},
+    {"offerFreshSession", "true", "Offer a new session after a long pause"},
+    {"verbose", "false", "Show thinking and results in full"},
 };
 #define CONFIG_MAX_VALUES 16
 
@@ -94,7 +105,8 @@ static int config_pick_value(struct slash_call *call, const char *key, struct er
         now = conf_get_bool(host_conf(call->host), key, false) ? STR("true") : STR("false");
     while (p.count < CONFIG_MAX_VALUES && str_cut(&rest, ' ', &value)) {
         choices[p.count].label = value;
-        choices[p.count].is_current = str_eq(value, now);
+        choices[p.count].is_current =
+            now.len ? str_eq(value, now) : str_is(value, "auto") || str_is(value, "default");
         if (choices[p.count].is_current)
             p.at = p.count;
         p.count++;
@@ -105,23 +117,41 @@ static int config_pick_value(struct slash_call *call, const char *key, struct er
     return config_set(call, key, &word, 1, err);
 }
 
+/* Its value now, and what it is. */
+static void config_detail(struct slash_call *call, size_t i, struct buf *ret)
+{
+    const struct conf *conf = host_conf(call->host);
+    const struct key *row = key_find(str_of(common[i].key));
+    struct str value = conf_get_str(conf, common[i].key);
+
+    if (!conf_get(conf, common[i].key))
+        value = str_of(common[i].unset);
+    else if (row->types & KEY_BOOL)
+        value = conf_get_bool(conf, common[i].key, false) ? STR("true") : STR("false");
+    buf_addf(ret, "%-18.*s%s", STR_ARG(value), common[i].says);
+}
+
 static int config_pick(struct slash_call *call, struct err *err)
 {
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct choice choices[ARRAY_LEN(common)] = {0};
     struct pick p = {.look = PICK_LIST,
                      .title = STR_INIT("Settings"),
-                     .note = STR_INIT("All of them: /config list"),
+                     .note = STR_INIT("/config list shows all that are set, and where"),
                      .choices = choices,
                      .count = ARRAY_LEN(common)};
     size_t chosen;
 
     for (size_t i = 0; i < ARRAY_LEN(common); i++) {
-        choices[i].label = str_of(common[i]);
-        choices[i].detail = str_of(key_find(str_of(common[i]))->help);
+        CLEANUP(buf_release) struct buf detail = BUF_INIT(4096);
+
+        config_detail(call, i, &detail);
+        choices[i].label = str_of(common[i].key);
+        choices[i].detail = arena_str(&arena, buf_str(&detail));
     }
     if (slash_pick(call, &p, &chosen, err) < 0)
         return -1;
-    return config_pick_value(call, common[chosen], err);
+    return config_pick_value(call, common[chosen].key, err);
 }
 
 static int config_run(struct slash_call *call, struct err *err)
@@ -137,7 +167,7 @@ static int config_run(struct slash_call *call, struct err *err)
     if (str_is(verb, "list") && words.len <= 1) {
         setting_each(conf, /*key=*/NULL, say_row, call);
         if (!call->text.len)
-            slash_say(call, INK_PLAIN, STR("Nothing is set: all is as it comes.\n"));
+            slash_say(call, INK_PLAIN, STR("Nothing is set; all settings have their defaults.\n"));
         return 0;
     }
     if (str_is(verb, "get") && words.len == 2) {

@@ -12,7 +12,7 @@ static int debug_tool_call_run(struct slash_call *call, struct err *err);
 const struct slash_command slash_debug_tool_call_entry = {
     .name = "debug-tool-call",
     .hint = "[<n>]",
-    .summary = "Show the last calls of tools, with input and result (5 unless told)",
+    .summary = "Show the last tool calls with input and result (5 by default)",
     .run = debug_tool_call_run,
 };
 

@@ -22,7 +22,7 @@ static int exit_run(struct slash_call *call, struct err *err)
         return 0;
     }
     slash_sayf(call, INK_PLAIN,
-               "The session ends with its input. To go on later: tenax --resume %s\n",
+               "The session ends with its input. To resume it later: tenax --resume %s\n",
                host_session(call->host));
     return 0;
 }

@@ -30,6 +30,7 @@ enum pick_look {
     PICK_LIST,
     PICK_SEARCH, /* a list one types into */
     PICK_SLIDER, /* left to right: /effort */
+    PICK_THEME,  /* a list of themes: each is shown while the cursor is on it */
 };
 
 struct pick {

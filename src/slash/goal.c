@@ -56,11 +56,11 @@ static int goal_ask_replace(struct slash_call *call, struct goal_argument *what,
 {
     /* What does away with something is not under the cursor. */
     static const struct choice answers[] = {
-        {.label = STR_INIT("Work for this one afterwards"),
-         .detail = STR_INIT("it begins when the present one is complete")},
-        {.label = STR_INIT("Replace it"),
-         .detail = STR_INIT("work for the old one ends here; its report stays")},
-        {.label = STR_INIT("Leave all as it is"), .detail = STR_INIT("the new one is dropped")},
+        {.label = STR_INIT("Queue the new one"),
+         .detail = STR_INIT("it starts when the current goal is complete")},
+        {.label = STR_INIT("Replace the current goal"),
+         .detail = STR_INIT("work on it ends here; its report stays")},
+        {.label = STR_INIT("Cancel"), .detail = STR_INIT("the current goal continues")},
     };
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
@@ -73,14 +73,14 @@ static int goal_ask_replace(struct slash_call *call, struct goal_argument *what,
         return 0;
     buf_adds(&title, "New goal: ");
     slash_add_line(&title, buf_str(&what->text), 200);
-    buf_adds(&note, "There is a goal already: ");
+    buf_adds(&note, "Current goal: ");
     slash_add_line(&note, row.objective, 200);
     p.title = buf_str(&title);
     p.note = buf_str(&note);
     if (slash_pick(call, &p, &chosen, err) < 0)
         return -1;
     if (chosen == 2)
-        return err_set(err, ERR_CANCELLED, "The goal is as it was");
+        return err_set(err, ERR_CANCELLED, "Cancelled. The goal is unchanged");
     if (chosen == 0)
         what->verb = GOAL_NEXT;
     return 0;
@@ -154,7 +154,8 @@ static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, st
     struct store_goal row;
 
     if (goal_get(host_goal(call->host), &arena, &row, err) <= 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no goal to edit.\n%s", goal_usage);
+        return err_set(err, ERR_NOT_FOUND,
+                       "No goal is set, so there is none to edit. /goal <condition> sets one");
     goal_objective(host_goal(call->host), &row, &what->text); /* all of it, however long */
     return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
 }

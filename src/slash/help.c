@@ -13,7 +13,7 @@ static int help_run(struct slash_call *call, struct err *err);
 const struct slash_command slash_help_entry = {
     .name = "help",
     .hint = "[<command>]",
-    .summary = "List the commands, or say more of one",
+    .summary = "List the commands, or explain one",
     .run = help_run,
 };
 
@@ -86,12 +86,12 @@ static void help_keys(struct slash_call *call)
         const char *does;
     } keys[] = {
         {"Esc", "interrupts"},
-        {"Esc Esc", "goes back in the conversation, or clears what is written"},
+        {"Esc Esc", "rewinds the conversation, or clears the draft"},
         {"Shift-Tab", "the next permission mode"},
         {"Ctrl-O", "the whole transcript"},
         {"Ctrl-B", "sends a command that runs to the background"},
         {"Ctrl-R", "searches earlier prompts"},
-        {"Ctrl-G", "what is written in your editor"},
+        {"Ctrl-G", "opens the draft in your editor"},
         {"Alt-Enter, \\ Enter", "a new line"},
         {"Ctrl-D", "leaves"},
     };

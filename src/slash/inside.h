@@ -56,6 +56,9 @@ void slash_add_age(struct buf *out, int64_t time_ms); /* "5m ago" */
 /* One line of a stranger's text, at most so many characters. */
 void slash_add_line(struct buf *out, struct str text, size_t max_chars);
 
+/* The conversation in words, its newest part, oldest first. */
+void slash_add_talk(struct buf *out, const struct recall *past, size_t max);
+
 /* Going back to before a message, and waiting until it is done; `text` of the call gets what was.
  */
 int slash_go_back(struct slash_call *call, struct str message, bool files, bool conversation,

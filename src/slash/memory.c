@@ -46,7 +46,7 @@ static int memory_edit(struct slash_call *call, const char *path, struct err *er
     }
     if (memory_file_write(&file, &text, err) < 0)
         return -1;
-    slash_sayf(call, INK_PLAIN, "Wrote %s; the model hears of it with your next message.\n", path);
+    slash_sayf(call, INK_PLAIN, "Wrote %s; the model gets it with your next message.\n", path);
     return 0;
 }
 
@@ -104,7 +104,6 @@ static int memory_run(struct slash_call *call, struct err *err)
             call, INK_PLAIN,
             STR("There are no memory files. /init has the model write one for this project.\n"));
     else
-        slash_say(call, INK_FAINT,
-                  STR("Edit them with any editor: changes are heard of at once.\n"));
+        slash_say(call, INK_FAINT, STR("Edit them with any editor; changes count at once.\n"));
     return 0;
 }

@@ -21,7 +21,8 @@ static int memory_file_check(const struct memory_file *m, struct err *err)
     if (exists && file_slurp(m->path, INSTRUCTIONS_MAX_FILE, &now, err) < 0)
         return -1;
     if (exists != m->exists || !str_eq(buf_str(&now), buf_str(&m->text)))
-        return err_set(err, ERR_BUSY, "%s was changed meanwhile; nothing was written", m->path);
+        return err_set(err, ERR_BUSY, "%s has changed since it was read; nothing was written",
+                       m->path);
     return 0;
 }
 

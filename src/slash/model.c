@@ -72,10 +72,12 @@ static void rows_add(struct rows *r, struct str provider, struct str name, const
         buf_addc(&label, '/');
     buf_add(&label, name);
     if (m) {
-        slash_add_count(&detail, m->window);
-        buf_adds(&detail, " tokens");
+        CLEANUP(buf_release) struct buf window = BUF_INIT(100);
+
+        slash_add_count(&window, m->window);
+        buf_addf(&detail, "%7s", buf_cstr(&window));
         if (model_price_known(m))
-            buf_addf(&detail, ", $%g in, $%g out", m->price.input, m->price.output);
+            buf_addf(&detail, "   $%g / $%g", m->price.input, m->price.output);
     }
     c.label = arena_str(&r->arena, buf_str(&label));
     c.detail = arena_str(&r->arena, buf_str(&detail));
@@ -85,17 +87,39 @@ static void rows_add(struct rows *r, struct str provider, struct str name, const
     vec_push(&r->list, c);
 }
 
-/* Those of providers that there is a key for, those that the settings describe, and the one in use.
- */
+/* Short names of the provider in use: "sonnet" and what it stands for. */
+static void rows_add_aliases(struct rows *r, struct str provider)
+{
+    static const char *const names[] = {"default", "fable", "opus", "sonnet", "haiku", "gpt"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct str alias = str_of(names[i]);
+        struct str name = i ? model_alias(provider, alias) : model_default(provider);
+        CLEANUP(buf_release) struct buf detail = BUF_INIT(1000);
+
+        if (!name.len || str_eq(name, alias))
+            continue;
+        buf_addf(&detail, "%.*s/%.*s", STR_ARG(provider), STR_ARG(name));
+        vec_push(&r->list, ((struct choice){.label = alias,
+                                            .detail = arena_str(&r->arena, buf_str(&detail))}));
+    }
+}
+
+/* Short names first; then, newest first, the models of providers that there is a key for, those
+ * that the settings describe, and the one in use. */
 static void rows_find(struct slash_call *call, struct rows *r, struct str now)
 {
     const struct conf *conf = host_conf(call->host);
     struct str last = STR("");
     bool usable = false;
     bool found = false;
+    size_t count = 0;
     struct model m;
 
-    for (size_t i = 0; model_at(i, &m); i++) {
+    rows_add_aliases(r, str_first(now, str_chr(now, '/')));
+    while (model_at(count, &m))
+        count++;
+    while (count-- && model_at(count, &m)) {
         if (!str_eq(m.provider, last))
             usable = has_key(conf, m.provider);
         last = m.provider;
@@ -131,10 +155,11 @@ static int model_set(struct slash_call *call, struct str name, bool save, struct
 
 static int model_pick(struct slash_call *call, const struct rows *r, struct err *err)
 {
-    static const char *const scopes[] = {"For this session", "For this session and later ones"};
+    static const char *const scopes[] = {"This session", "This session and later ones"};
     struct pick p = {
         .look = PICK_SEARCH,
         .title = STR_INIT("Model"),
+        .note = STR_INIT("Context in tokens; price of a million tokens in / out"),
         .choices = r->list.ptr,
         .count = r->list.len,
         .at = r->at,
@@ -143,7 +168,7 @@ static int model_pick(struct slash_call *call, const struct rows *r, struct err 
     size_t scope;
 
     if (slash_pick(call, &p, &chosen, err) < 0 ||
-        slash_choose(call, "Use it", scopes, ARRAY_LEN(scopes), &scope, err) < 0)
+        slash_choose(call, "Use it for", scopes, ARRAY_LEN(scopes), &scope, err) < 0)
         return -1;
     return model_set(call, r->list.ptr[chosen].label, scope == 1, err);
 }

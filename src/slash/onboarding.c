@@ -28,13 +28,13 @@ static void say_trust(struct slash_call *call, const struct trust_answer *answer
     struct str asked = buf_str(&answer->dir);
 
     if (answer->trust == TRUST_UNKNOWN)
-        slash_fact(call, "Folder", "nobody was asked about it (/onboarding trust)");
+        slash_fact(call, "Folder", "not decided yet (/onboarding trust)");
     else
         slash_fact(call, "Folder", "%s%s%.*s%s (/onboarding trust)",
                    answer->trust == TRUST_YES ? "trusted" : "not trusted",
                    str_is(asked, dir) ? "" : " with ",
                    STR_ARG(str_is(asked, dir) ? STR("") : asked),
-                   answer->is_claudes ? ", by what was said to Claude Code" : "");
+                   answer->is_claudes ? ", as answered in Claude Code" : "");
 }
 
 static int onboarding_status(struct slash_call *call, struct err *err)
@@ -71,7 +71,7 @@ static int onboarding_trust(struct slash_call *call, struct err *err)
 
     if (!call->front)
         return err_set(err, ERR_UNSUPPORTED,
-                       "nobody can be asked here; tenax trust add trusts a folder");
+                       "no one can be asked here; tenax trust add trusts a folder");
     if (conf_is_trusted(conf))
         return err_set(err, ERR_UNSUPPORTED,
                        "this folder is trusted, and stays so until this session ends; "

@@ -271,6 +271,7 @@ static bool is_outside(const struct own_list *l, const struct place *at, const c
 static void keep(struct own_list *l, struct own_command *c)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+    const struct slash_command *built_in;
     struct own_command *other = NULL;
 
     buf_addf(&text, "/%.*s", STR_ARG(c->name));
@@ -278,7 +279,8 @@ static void keep(struct own_list *l, struct own_command *c)
         if (str_eq(o->name, c->name))
             other = o;
     }
-    if (slash_find(buf_str(&text), /*ret_args=*/NULL)) {
+    built_in = slash_find(buf_str(&text), /*ret_args=*/NULL);
+    if (built_in && !(built_in->gives_way && str_is(c->name, built_in->name))) {
         strv_addf(&l->notes, "%s is not used: /%.*s is built in", c->path, STR_ARG(c->name));
     } else if (other && rank(other) > rank(c)) {
         strv_addf(&l->notes, "%s is not used: /%.*s is %s", c->path, STR_ARG(c->name), other->path);

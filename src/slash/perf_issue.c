@@ -25,7 +25,7 @@ const struct slash_command slash_perf_issue_entry = {
     .summary = "Write a report of memory, CPU, tokens and time per tool",
     .more =
         "The file is in `~/.tenax/perf-reports`. Tools are counted in the last `n` lines of the "
-        "session's event log, 2000 unless told.",
+        "session's event log, 2000 by default.",
     .run = perf_issue_run,
 };
 

@@ -171,13 +171,45 @@ static void rules_say(struct slash_call *call, const struct json *rules)
         slash_say(call, INK_PLAIN, STR("There are no rules here.\n"));
 }
 
+/* The rules as a list: one of them to be removed, or another one. *ret: RULES_ADD, or its place. */
+#define RULES_ADD ((size_t)-1)
+#define RULES_SHOWN 300
+static int rules_pick(struct slash_call *call, const struct json *rules, size_t *ret,
+                      struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf note = BUF_INIT(200);
+    struct choice *choices = arena_zalloc(&arena, sizeof(*choices) * (RULES_SHOWN + 1));
+    struct pick p = {
+        .look = PICK_SEARCH, .title = STR_INIT("Permission rules"), .choices = choices, .count = 1};
+
+    buf_addf(&note, "Mode: %s. Enter on a rule removes it.",
+             permit_mode_name(permit_mode(host_permit(call->host))));
+    p.note = buf_str(&note);
+    choices[0].label = STR("Add a rule");
+    JSON_EACH(rules, r) {
+        CLEANUP(buf_release) struct buf label = BUF_INIT(64 << 10);
+
+        if (p.count > RULES_SHOWN)
+            break;
+        buf_addf(&label, "%-6.*s%.*s", STR_ARG(json_get_str(r, "behavior")),
+                 STR_ARG(json_get_str(r, "rule")));
+        choices[p.count++] = (struct choice){.label = arena_str(&arena, buf_str(&label)),
+                                             .detail = json_get_str(r, "source")};
+    }
+    if (slash_pick(call, &p, ret, err) < 0)
+        return -1;
+    *ret = *ret ? *ret - 1 : RULES_ADD;
+    return 0;
+}
+
 /* The person adds one. */
 static int rule_ask(struct slash_call *call, struct err *err)
 {
     static const char *const kinds[] = {"Allow without asking", "Always ask", "Deny"};
     static const char *const lists[] = {"allow", "ask", "deny"};
-    static const char *const where[] = {"For this session", "For me in this project",
-                                        "For everybody in this project", "For me everywhere"};
+    static const char *const where[] = {"This session", "This project, only for me",
+                                        "This project, for everyone", "All my projects"};
     CLEANUP(buf_release) struct buf rule = BUF_INIT(64 << 10);
     size_t kind;
     size_t place;
@@ -185,10 +217,47 @@ static int rule_ask(struct slash_call *call, struct err *err)
     if (slash_choose(call, "A new rule", kinds, ARRAY_LEN(kinds), &kind, err) < 0 ||
         call->front->edit(call->front->arg, STR("The rule, such as Bash(npm test)"), &rule,
                           call->cancel, err) < 0 ||
-        slash_choose(call, "Where it counts", where, ARRAY_LEN(where), &place, err) < 0)
+        slash_choose(call, "Where should it apply?", where, ARRAY_LEN(where), &place, err) < 0)
         return -1;
     return rule_add(call, str_of(lists[kind]), str_trim(buf_str(&rule)), places[place].destination,
                     err);
+}
+
+/* Where a rule of the list is written: its source names the file, or the session. */
+static const char *destination_of(struct str source)
+{
+    if (str_has(source, STR("settings.local.json")))
+        return "localSettings";
+    if (str_has(source, STR("settings.json")))
+        return str_starts(source, STR("~/")) ? "userSettings" : "projectSettings";
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (str_is(source, places[i].destination))
+            return places[i].destination;
+    }
+    return "session";
+}
+
+static int rules_screen(struct slash_call *call, const struct json *rules, struct err *err)
+{
+    static const char *const answers[] = {"Keep it", "Remove it"};
+    CLEANUP(buf_release) struct buf title = BUF_INIT(64 << 10);
+    const struct json *r;
+    struct str rule;
+    size_t at;
+    size_t removes;
+
+    if (rules_pick(call, rules, &at, err) < 0)
+        return -1;
+    if (at == RULES_ADD)
+        return rule_ask(call, err);
+    r = json_at(rules, at);
+    rule = json_get_str(r, "rule");
+    buf_addf(&title, "%.*s: %.*s", STR_ARG(json_get_str(r, "behavior")), STR_ARG(rule));
+    if (slash_choose(call, buf_cstr(&title), answers, ARRAY_LEN(answers), &removes, err) < 0)
+        return -1;
+    if (!removes)
+        return err_set(err, ERR_CANCELLED, "Cancelled");
+    return rule_remove(call, rule, destination_of(json_get_str(r, "source")), err);
 }
 
 static int permissions_run(struct slash_call *call, struct err *err)
@@ -220,8 +289,8 @@ static int permissions_run(struct slash_call *call, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "usage: /permissions %s", slash_permissions_entry.hint);
     if (rules_read(call, &arena, &rules, err) < 0)
         return -1;
-    rules_say(call, rules);
     if (call->front)
-        slash_say(call, INK_FAINT, STR("/permissions add asks for a new one.\n"));
+        return rules_screen(call, rules, err);
+    rules_say(call, rules);
     return 0;
 }

@@ -14,7 +14,7 @@ const struct slash_command slash_recap_entry = {
     .name = "recap",
     .aliases = "away catchup",
     .hint = "",
-    .summary = "Say in at most 40 words where things stand",
+    .summary = "Summarize in at most 40 words where things stand",
     .run = recap_run,
 };
 
@@ -42,14 +42,13 @@ static void add_block(struct buf *out, const struct message *m, const struct blo
         buf_addf(out, "It fails: %.*s\n", STR_ARG(str_clip(b->content[0].text, 300)));
 }
 
-/* The newest messages that fit, oldest first. */
-static void gather(const struct recall *past, struct buf *out)
+void slash_add_talk(struct buf *out, const struct recall *past, size_t max)
 {
     size_t first = past->messages.len;
     size_t bytes = 0;
 
-    while (first && bytes < RECAP_BYTES) {
-        CLEANUP(buf_release) struct buf text = BUF_INIT(RECAP_BYTES);
+    while (first && bytes < max) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(max);
         const struct message *m = past->messages.ptr[--first];
 
         for (size_t i = 0; i < m->len; i++)
@@ -94,9 +93,9 @@ static int recap_run(struct slash_call *call, struct err *err)
 
     if (host_recall(call->host, call->cancel, &past, err) < 0)
         return -1;
-    gather(&past, &talk);
+    slash_add_talk(&talk, &past, RECAP_BYTES);
     if (!talk.len)
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "there is no conversation yet");
     buf_adds(&talk, "\nSum it up as you were told.");
     if (host_ask_model(call->host, STR(system_words), buf_str(&talk), RECAP_TOKENS, call->cancel,
                        &answer, err) < 0)

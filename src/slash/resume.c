@@ -18,7 +18,7 @@ const struct slash_command slash_resume_entry = {
     .name = "resume",
     .aliases = "continue",
     .hint = "[<words>]",
-    .summary = "Go on with another session of this folder",
+    .summary = "Resume another session of this folder",
     .run = resume_run,
 };
 
@@ -147,6 +147,6 @@ static int resume_run(struct slash_call *call, struct err *err)
         slash_sayf(call, INK_FAINT, "  %-8s", buf_cstr(&age));
         slash_sayf(call, INK_PLAIN, "  %s\n", buf_cstr(&name));
     }
-    slash_say(call, INK_FAINT, STR("To go on with one: tenax --resume <id>\n"));
+    slash_say(call, INK_FAINT, STR("To resume one: tenax --resume <id>\n"));
     return 0;
 }

@@ -254,7 +254,8 @@ void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
     for (size_t i = 0; i < slash_count(); i++) {
         const struct slash_command *c = slash_at(i);
 
-        if (slash_is_listed(c, host_conf(s->host)))
+        if (slash_is_listed(c, host_conf(s->host)) &&
+            !(c->gives_way && own_find(own, str_of(c->name))))
             vec_push(ret, ((struct slash_item){.name = str_of(c->name),
                                                .aliases = str_of(c->aliases ? c->aliases : ""),
                                                .hint = str_of(c->hint),

@@ -81,6 +81,7 @@ struct slash_command {
     const char *hint;    /* "[<condition> | clear]"; "" when it takes nothing */
     const char *summary; /* one sentence, no full stop */
     const char *setting; /* false hides it from lists; NULL: always there */
+    bool gives_way;      /* to a command of the user's own that has its name */
     const char *more;    /* for docs/commands.md, Markdown; NULL: the summary says it all */
     /* NULL: the agent takes it up itself, in its turn among inputs (/compact). */
     int (*run)(struct slash_call *call, struct err *err);

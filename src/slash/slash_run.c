@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "slash/expand.h"
 #include "slash/front.h"
+#include "slash/inside.h"
 #include "slash/job.h"
 #include "slash/own.h"
 #include "slash/prompt.h"
@@ -32,20 +33,23 @@ static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
 static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
                        const struct err *err)
 {
+    bool is_left = err && err->code == ERR_CANCELLED && call->front; /* by the user: no error */
     struct host_answer answer = {
         .input = &j->input,
         .command = buf_cstr(&j->name),
-        .is_error = err,
+        .is_error = err && !is_left,
         .goes_on = !err && call->goes_on,
     };
 
     if (err) {
         buf_clear(&call->text);
-        buf_adds(&call->text, err->text[0] ? err->text : err_code_text(err->code));
+        buf_clear(&call->color);
+        slash_say(call, is_left ? INK_FAINT : INK_PLAIN,
+                  str_of(err->text[0] ? err->text : err_code_text(err->code)));
     }
     answer.text = str_trim(buf_str(&call->text));
     /* Without a code in it, it says the same once more. */
-    if (!err && call->color.len > call->text.len)
+    if (call->color.len > call->text.len)
         answer.color = str_trim(buf_str(&call->color));
     slash_note_end(s, err ? err->code : ERR_NONE, answer.goes_on);
     host_answer(s->host, &answer);
@@ -193,6 +197,15 @@ static void slash_run_call(struct slash *s, struct job *j, const struct own_comm
         slash_do_after(&call);
 }
 
+static void slash_run_command(struct slash *s, struct job *j)
+{
+    CLEANUP(own_list_unrefp)
+    struct own_list *own = j->command->gives_way && !j->answer ? slash_own(s) : NULL;
+    const struct own_command *c = own ? own_find(own, str_of(j->command->name)) : NULL;
+
+    slash_run_call(s, j, c && !c->is_hidden ? c : NULL);
+}
+
 static void slash_run_input(struct slash *s, struct job *j);
 
 /* "/tmp is full" is about a folder. */
@@ -208,7 +221,8 @@ static bool slash_is_path(struct str name)
 static void slash_run_apart(struct slash *s, struct job *j, const struct own_list *own)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_ANSWER);
-    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER),
+                              .color = BUF_INIT(SLASH_MAX_ANSWER)};
     struct str word = slash_word(buf_str(&j->args));
     const struct own_command *c = own_find(own, word);
     struct err err = {0};
@@ -218,18 +232,19 @@ static void slash_run_apart(struct slash *s, struct job *j, const struct own_lis
         slash_run_input(s, j);
         return;
     }
-    err_set(&err, ERR_BAD_INPUT, "a command has no blank behind its slash; did you mean %s?",
+    err_set(&err, ERR_BAD_INPUT, "there is a space after the slash; did you mean %s?",
             buf_cstr(&text));
     buf_add(&j->name, word);
     slash_tell(s, j, &none, &err);
-    buf_release(&none.text);
+    slash_call_release(&none);
 }
 
 static void slash_run_own(struct slash *s, struct job *j)
 {
     CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
     const struct own_command *c = own_find(own, buf_str(&j->name));
-    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER),
+                              .color = BUF_INIT(SLASH_MAX_ANSWER)};
     struct nearest near;
     struct err err = {0};
 
@@ -255,7 +270,7 @@ static void slash_run_own(struct slash *s, struct job *j)
             STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
             STR_ARG(near.best), near.best.len ? "?)" : "");
     slash_tell(s, j, &none, &err);
-    buf_release(&none.text);
+    slash_call_release(&none);
 }
 
 static void slash_run_input(struct slash *s, struct job *j)
@@ -278,7 +293,10 @@ static void slash_run_input(struct slash *s, struct job *j)
  * goes on, a command is not run. */
 static void slash_run_never(struct slash *s, struct job *j)
 {
-    struct slash_call none = {.slash = s, .host = s->host, .text = BUF_INIT(SLASH_MAX_ANSWER)};
+    struct slash_call none = {.slash = s,
+                              .host = s->host,
+                              .text = BUF_INIT(SLASH_MAX_ANSWER),
+                              .color = BUF_INIT(SLASH_MAX_ANSWER)};
     struct err err = {0};
 
     if (j->kind == JOB_INPUT || (j->kind == JOB_OWN && slash_is_path(buf_str(&j->name)))) {
@@ -294,7 +312,7 @@ static void slash_run_never(struct slash *s, struct job *j)
         j->answer(j->arg, &none, &err);
     else
         slash_tell(s, j, &none, &err);
-    buf_release(&none.text);
+    slash_call_release(&none);
 }
 
 void slash_run(struct slash *s, struct job *j)
@@ -303,7 +321,7 @@ void slash_run(struct slash *s, struct job *j)
         (j->until_ms && clock_mono_ms() > j->until_ms))
         slash_run_never(s, j);
     else if (j->kind == JOB_COMMAND)
-        slash_run_call(s, j, /*own=*/NULL);
+        slash_run_command(s, j);
     else if (j->kind == JOB_OWN)
         slash_run_own(s, j);
     else if (j->kind == JOB_INPUT)

@@ -44,7 +44,7 @@ static void say_lists(struct slash_call *call)
     for (size_t i = 0; i < conf_files(conf)->len; i++)
         slash_fact(call, i ? "" : "Settings", "%s", conf_files(conf)->ptr[i]);
     if (!conf_files(conf)->len)
-        slash_fact(call, "Settings", "no files: all as it comes");
+        slash_fact(call, "Settings", "no files; all settings have their defaults");
     for (size_t i = 0; i < conf_warnings(conf)->len; i++)
         slash_sayf(call, INK_YELLOW, "%s\n", conf_warnings(conf)->ptr[i]);
 }

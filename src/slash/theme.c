@@ -37,7 +37,7 @@ static int theme_run(struct slash_call *call, struct err *err)
     struct str now = conf_get_str(host_conf(call->host), "theme");
     struct str rest = str_of(key_find(STR("theme"))->values);
     struct choice choices[THEME_MAX] = {0};
-    struct pick p = {.look = PICK_LIST, .title = STR_INIT("Theme"), .choices = choices};
+    struct pick p = {.look = PICK_THEME, .title = STR_INIT("Theme"), .choices = choices};
     struct str name;
     size_t chosen;
 

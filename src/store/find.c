@@ -74,7 +74,7 @@ static void found_add(struct found *f, const char *home, struct str project, str
 static int found_settle(struct found *f, struct str want, struct buf *ret_path, struct err *err)
 {
     if (f->count > 1)
-        return err_set(err, ERR_BAD_INPUT, "'%.*s' fits %zu sessions: %s%s; say more of it",
+        return err_set(err, ERR_BAD_INPUT, "'%.*s' fits %zu sessions: %s%s; be more specific",
                        STR_ARG(str_clip(want, 100)), f->count, buf_cstr(&f->names),
                        f->count > FIND_SHOWN ? ", …" : "");
     if (f->count == 1)

@@ -117,7 +117,7 @@ int store_goal_events(struct store *s, struct str thread, struct str goal_id, in
 {
     struct event_list list = {
         .sql = "SELECT " EVENT_COLUMNS " FROM goal_events"
-               " WHERE thread_id=?1 AND id>?2 AND (?3='' OR goal_id=?3) ORDER BY id LIMIT ?4",
+               " WHERE thread_id=$1 AND id>$2 AND ($3='' OR goal_id=$3) ORDER BY id LIMIT $4",
         .thread = thread,
         .goal_id = goal_id,
         .after = after,
@@ -135,8 +135,8 @@ int store_goal_last_events(struct store *s, struct str thread, struct str goal_i
 {
     struct event_list list = {
         .sql = "SELECT " EVENT_COLUMNS " FROM (SELECT " EVENT_COLUMNS " FROM goal_events"
-               " WHERE thread_id=?1 AND id>?2 AND goal_id=?3 AND kind<>'charge'"
-               " ORDER BY id DESC LIMIT ?4) ORDER BY id",
+               " WHERE thread_id=$1 AND id>$2 AND goal_id=$3 AND kind<>'charge'"
+               " ORDER BY id DESC LIMIT $4) ORDER BY id",
         .thread = thread,
         .goal_id = goal_id,
         .max = max,

@@ -20,8 +20,8 @@ static int next_add(struct store *s, void *arg, struct err *err)
 
     if (query_make(&q, s,
                    "INSERT INTO goal_next(thread_id, place, objective, options)"
-                   " SELECT ?1, count(*)+1, ?2, ?3 FROM goal_next WHERE thread_id=?1"
-                   " HAVING count(*)<?4 RETURNING id",
+                   " SELECT $1, count(*)+1, $2, $3 FROM goal_next WHERE thread_id=$1"
+                   " HAVING count(*)<$4 RETURNING id",
                    err) < 0)
         return -1;
     query_str(&q, add->thread);
@@ -188,15 +188,17 @@ static int next_move(struct store *s, void *arg, struct err *err)
 
     if (query_make(&q, s,
                    "UPDATE goal_next SET place=CASE"
-                   " WHEN place=?2 THEN ?3 WHEN ?2<?3 THEN place-1 ELSE place+1 END"
-                   " WHERE thread_id=?1 AND place BETWEEN min(?2, ?3) AND max(?2, ?3)"
-                   " AND max(?2, ?3)<=(SELECT count(*) FROM goal_next WHERE thread_id=?1)"
+                   " WHEN place=$1 THEN $2 WHEN $1<$2 THEN place-1 ELSE place+1 END"
+                   " WHERE thread_id=$3 AND place BETWEEN $4 AND $5"
+                   " AND $5<=(SELECT count(*) FROM goal_next WHERE thread_id=$3)"
                    " RETURNING id",
                    err) < 0)
         return -1;
-    query_str(&q, move->thread);
     query_i64(&q, move->from);
     query_i64(&q, move->to);
+    query_str(&q, move->thread);
+    query_i64(&q, move->from < move->to ? move->from : move->to);
+    query_i64(&q, move->from > move->to ? move->from : move->to);
     moved = query_step(&q, err);
     if (moved == 0)
         store_unchanged(s);

@@ -42,9 +42,9 @@ static int prompt_trim(struct store *s, struct str project, size_t keep, struct 
     CLEANUP(query_release) struct query q = {0};
 
     if (query_make(&q, s,
-                   "DELETE FROM prompt WHERE project=?1 AND number<="
-                   "(SELECT number FROM prompt WHERE project=?1 ORDER BY number DESC"
-                   " LIMIT 1 OFFSET ?2)",
+                   "DELETE FROM prompt WHERE project=$1 AND number<="
+                   "(SELECT number FROM prompt WHERE project=$1 ORDER BY number DESC"
+                   " LIMIT 1 OFFSET $2)",
                    err) < 0)
         return -1;
     query_str(&q, project);

@@ -106,8 +106,13 @@ static int sessions_put(struct store *s, const store_session_vec *rows, struct e
     CLEANUP(query_release) struct query q = {0};
 
     if (query_make(&q, s,
-                   "INSERT OR REPLACE INTO session(" COLUMNS
-                   ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                   "INSERT INTO session(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+                   " ON CONFLICT(project, id) DO UPDATE SET title=excluded.title,"
+                   " ai_title=excluded.ai_title, cwd=excluded.cwd, branch=excluded.branch,"
+                   " first_prompt=excluded.first_prompt, created_ms=excluded.created_ms,"
+                   " last_ms=excluded.last_ms, messages=excluded.messages,"
+                   " cost_usd=excluded.cost_usd, size=excluded.size, mtime_ns=excluded.mtime_ns,"
+                   " inode=excluded.inode, counted=excluded.counted",
                    err) < 0)
         return -1;
     VEC_EACH(rows, row) {

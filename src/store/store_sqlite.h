@@ -1,5 +1,10 @@
 /*
  * What store_*.c share: a transaction that is tried until it goes through, and one statement.
+ *
+ * Statements keep to what SQLite 3.35 and PostgreSQL 13 both understand: ON CONFLICT in place of
+ * INSERT OR REPLACE, no scalar min() and max(), and parameters as "?" or as $1, $2, … in the order
+ * in which they first appear. Formats (store_format.c) and what opens a database are the
+ * backend's.
  */
 #pragma once
 

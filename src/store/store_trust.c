@@ -42,7 +42,9 @@ static int trust_set(struct store *s, void *arg, struct err *err)
     const struct store_trust *t = arg;
     CLEANUP(query_release) struct query q = {0};
 
-    if (query_make(&q, s, "INSERT OR REPLACE INTO trust(dir, trusted, time_ms) VALUES(?,?,?)",
+    if (query_make(&q, s,
+                   "INSERT INTO trust(dir, trusted, time_ms) VALUES(?,?,?) ON CONFLICT(dir)"
+                   " DO UPDATE SET trusted=excluded.trusted, time_ms=excluded.time_ms",
                    err) < 0)
         return -1;
     query_str(&q, t->dir);
@@ -78,8 +80,8 @@ static int trust_approve(struct store *s, void *arg, struct err *err)
         struct str digest = str_of(e->digests->ptr[i]);
 
         if (query_make(&q, s,
-                       "INSERT OR REPLACE INTO trust_entry(dir, digest, time_ms) "
-                       "VALUES(?,?,?)",
+                       "INSERT INTO trust_entry(dir, digest, time_ms) VALUES(?,?,?)"
+                       " ON CONFLICT(dir, digest) DO UPDATE SET time_ms=excluded.time_ms",
                        err) < 0)
             return -1;
         query_str(&q, e->dir);

@@ -92,7 +92,7 @@ static void round_of(struct referee *r)
         bench_die("round_bench", "the turn was called off");
     spending_book(&(struct spending_call){.spending = paid}, &spend);
     r->tool_done(r, &tool);
-    if (r->judge(r, /*last=*/NULL, /*cancel=*/NULL, &verdict, &err) < 0)
+    if (r->may_stop(r, /*last=*/NULL, /*cancel=*/NULL, &verdict, &err) < 0)
         bench_die("round_bench", err.text);
     referee_call_release(&call);
     referee_verdict_release(&verdict);
@@ -111,7 +111,7 @@ static void measure(struct goal *g, const char *what, size_t count)
         round_of(r);
         us[i] = (double)(clock_mono_us() - start_us);
     }
-    r->turn_ends(r, &(struct referee_end){.end = END_CALLED_OFF, .err = &err});
+    r->after_turn(r, &(struct referee_end){.end = END_CALLED_OFF, .err = &err});
     bench_sort(us, count);
     printf("  %-16s %8.0f us p50 %8.0f us p99 %8.0f us most\n", what, us[count / 2],
            us[count * 99 / 100], us[count - 1]);

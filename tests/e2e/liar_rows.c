@@ -321,7 +321,7 @@ static const struct tale rows[] = {
         .report = {"FAILED"},
     },
     {
-        .name = "takes it back before it stops",
+        .name = "Up to edit before it stops",
         .checks = {TEST},
         .moves = {RUN(FIX " && " TEST), RUN("git checkout -q add.sh")},
         .says = "The test passed, see above.",

@@ -82,8 +82,8 @@ static void case_asked_below_much(void)
     window_open(&w, &spec);
     window_until(&w, "say what to do");
     window_until_shown(&w, "row 01.");
-    CHECK(strstr(window_screen(&w), "row 07."), "%s", window_text(&w));
-    CHECK(!strstr(window_screen(&w), "row 08."), "%s", window_text(&w));
+    CHECK(strstr(window_screen(&w), "row 06."), "%s", window_text(&w));
+    CHECK(!strstr(window_screen(&w), "row 07."), "%s", window_text(&w));
     until_asked(&w);
     CHECK(strstr(window_screen(&w), "\ntouch made\n"), "%s", window_text(&w));
     CHECK(strstr(window_screen(&w), "4. No"), "%s", window_text(&w));
@@ -197,7 +197,7 @@ static void case_model_chosen(void)
     window_type(&w, "/model" ENTER);
     window_until_shown(&w, "type to search");
     window_type(&w, "other" ENTER);
-    window_until_shown(&w, "For this session and later ones");
+    window_until_shown(&w, "This session and later ones");
     window_type(&w, ENTER);
     window_until(&w, "Model: ");
     window_type(&w, "who?" ENTER);
@@ -214,7 +214,7 @@ static void case_goal_replaced(void)
     window_type(&w, "/goal the old one --check false" ENTER);
     window_until(&w, "Goal set: the old one");
     window_type(&w, "/goal the new one --check false" ENTER);
-    window_until_shown(&w, "There is a goal already: the old one");
+    window_until_shown(&w, "Current goal: the old one");
     window_type(&w, "2");
     window_until(&w, "Goal set: the new one");
     window_type(&w, "/goal clear" ENTER);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -96,7 +97,42 @@ static void case_copy_desktop(void)
     window_close(&w);
 }
 
+/* A picture out of the clipboard, or a file that is dropped on the window: a label in the prompt,
+ * and the model gets the picture. */
+static void case_image_pasted(void)
+{
+    struct window_spec spec = {
+        .build = build, .scenario = "step\n  sticky\n  text I see.\n", .shell = true};
+    CLEANUP(buf_release) struct buf dropped = BUF_INIT(4096);
+    struct window w;
+
+    window_open(&w, &spec);
+    put_file(&w, "home/a picture.gif", "GIF89a\t\t\t\t and so on");
+    put_file(&w, "home/bin/wl-paste", "#!/bin/sh\ncat \"$HOME/a picture.gif\"\n");
+    window_type(&w, "chmod 700 $HOME/bin/wl-paste; PATH=$HOME/bin:$PATH WAYLAND_DISPLAY=x "
+                    "$TENAX" ENTER);
+    until_idle(&w);
+    window_type(&w, "look at " CTRL_V);
+    window_until_shown(&w, "look at [Image #1]");
+    buf_addf(&dropped, "\x1b[200~%s/home/a\\ picture.gif\x1b[201~", w.top);
+    window_type(&w, buf_cstr(&dropped));
+    window_until_shown(&w, "look at [Image #1] [Image #2]");
+    window_type(&w, ENTER);
+    window_until(&w, "> look at [Image #1] [Image #2]");
+    window_until(&w, "I see.");
+    CHECK(!strstr(window_text(&w), "Not sent"), "%s", window_text(&w));
+    until_idle(&w);
+    window_type(&w, CTRL_D);
+    window_until(&w, "Resume this session");
+    window_type(&w, "grep -c '\"media_type\":\"image/gif\"' $HOME/.tenax/projects/*/*.jsonl" ENTER);
+    window_until(&w, "\n1\n");
+    window_type(&w, "exit" ENTER);
+    (void)window_end(&w);
+    window_close(&w);
+}
+
 const struct person_case person_copy[] = {
+    {"image-pasted", case_image_pasted},
     {"copy", case_copy},
     {"copy-tmux", case_copy_tmux},
     {"copy-desktop", case_copy_desktop},

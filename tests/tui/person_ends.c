@@ -66,7 +66,7 @@ static void case_ctrl_c_slowly(void)
 
     start(&w, "step\n  text Hello.\n");
     window_type(&w, CTRL_C);
-    window_until_shown(&w, "Ctrl-C again quits");
+    window_until_shown(&w, "Ctrl-C again to quit");
     for (int tries = 0; tries < 10 && !w.is_over; tries++) { /* a busy machine may be too late */
         int64_t until_ms = clock_mono_ms() + 1200;
 
@@ -235,7 +235,7 @@ static void case_quit_queue(void)
     window_type(&w, "!sleep 60" ENTER);
     window_until(&w, "!sleep runs");
     window_type(&w, "!touch made" ENTER "for later" ENTER);
-    window_until(&w, "takes it back");
+    window_until(&w, "Up to edit");
     window_type(&w, CTRL_D);
     answer(&w, "2");
     CHECK(window_end(&w) == 0, "exit code");
@@ -277,7 +277,7 @@ static void case_killed_queue(void)
     window_until(&next, "› more words");
     CHECK(strstr(window_text(&next), "› waiting words"), "%s", window_text(&next));
     window_type(&next, UP);
-    window_until_gone(&next, "takes it back");
+    window_until_gone(&next, "Up to edit");
     window_until(&next, "❯ waiting words");
     window_type(&next, CTRL_C);
     until_idle(&next);
@@ -330,8 +330,8 @@ static void goal_again(struct window *w, struct window *next)
     kill(w->pid, SIGKILL);
     window_end(w);
     window_open(next, &spec);
-    window_until_shown(next, "The session has a goal");
-    CHECK(strstr(window_screen(next), "left: made is there"), "%s", window_screen(next));
+    window_until_shown(next, "This session has a goal");
+    CHECK(strstr(window_screen(next), "working towards: made is there"), "%s", window_screen(next));
 }
 
 /* A goal that was worked for when tenax was killed: the person is asked what becomes of it, and

@@ -93,7 +93,7 @@ static void case_mentions(void)
     window_until(&w, "Seen.");
     window_until(&w, "⎿  Sent notes.txt#L2-3 (2 lines, 16 bytes)\n"
                      "     Not sent: secret.txt (a rule keeps it from being read)\n"
-                     "     Not sent: raw.bin (it is no text)\n\n");
+                     "     Not sent: raw.bin (it is not text)\n\n");
     leave(&w);
 }
 
@@ -172,7 +172,7 @@ static void case_wide_calls(void)
     window_until_shown(&w, "for commands\n"); /* in whole parts */
     window_type(&w, "go" ENTER);
     window_until_shown(&w, "/path/that/is/so/long/that/it/is/cut) "); /* seconds follow */
-    window_until_shown(&w, "esc to interrupt)");
+    window_until_shown(&w, "Esc to interrupt)");
     window_type(&w, ESC);
     window_until(&w, "nterrupted");
     leave(&w);

@@ -111,9 +111,9 @@ static void case_hook_at_a_switch(void)
     window_type(&w, "/clear" ENTER);
     window_until(&w, "one moment");
     window_type(&w, "typed meanwhile" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_shown(&w, "Up to edit");
     window_type(&w, UP);
-    window_until_gone(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
     window_until_shown(&w, "❯ typed meanwhile");
     let_hook_end(&w);
     window_until(&w, "new session");
@@ -169,8 +169,8 @@ static void case_fresh(void)
     until_idle(&w);
     window_settle(&w, 1500);
     window_type(&w, "f");
-    window_until_shown(&w, "A long pause");
-    window_until_shown(&w, "Start a fresh session");
+    window_until_shown(&w, "It has been a while");
+    window_until_shown(&w, "Start a new session");
     window_settle(&w, 100);
     window_type(&w, DOWN ENTER "resh words" ENTER); /* at once: nothing is there yet */
     window_until(&w, "Fresh answer.");
@@ -190,7 +190,7 @@ static void case_taken_back_at_a_switch(void)
 
     start_hooked(&w);
     window_type(&w, "/clear" ENTER "wrong words" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_shown(&w, "Up to edit");
     window_until_shown(&w, "one moment");
     window_settle(&w, 300);
     window_type(&w, UP);
@@ -345,7 +345,7 @@ static void case_queue_left(void)
 
     start_lengthy(&w, /*home=*/NULL);
     window_type(&w, "waiting words" ENTER);
-    window_until(&w, "takes it back");
+    window_until(&w, "Up to edit");
     window_type(&w, "/clear" ENTER);
     window_until(&w, "1 queued message stays with the session before");
     window_until(&w, "new session");
@@ -355,7 +355,7 @@ static void case_queue_left(void)
 
     start_lengthy(&w, /*home=*/NULL);
     window_type(&w, "waiting words" ENTER);
-    window_until(&w, "takes it back");
+    window_until(&w, "Up to edit");
     window_type(&w, "/branch" ENTER);
     window_until(&w, "Along it went.");
     CHECK(!strstr(window_text(&w), "queued message"), "%s", window_text(&w));

@@ -44,7 +44,7 @@ static void case_ctrl_c(void)
     window_until(&w, "nterrupted");
     window_type(&w, "text that goes");
     window_until(&w, "text that goes");
-    CHECK(!strstr(window_screen(&w), "again quits"), "it does not:\n%s", window_screen(&w));
+    CHECK(!strstr(window_screen(&w), "again to quit"), "it does not:\n%s", window_screen(&w));
     window_type(&w, CTRL_C);
     window_until_gone(&w, "text that goes");
     window_type(&w, BACKSPACE CTRL_C CTRL_C); /* two within a second, whenever that begins */
@@ -77,11 +77,12 @@ static void case_queue_edited(void)
     window_type(&w, "count" ENTER);
     window_until(&w, "one two");
     window_type(&w, "wrong words" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_shown(&w, "Up to edit");
     window_type(&w, UP);
-    window_until_gone(&w, "takes it back");
-    window_type(&w, CTRL_C "right words" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
+    window_type(&w, "\x15"
+                    "right words" ENTER);
+    window_until_shown(&w, "Up to edit");
     let_go(&w);
     window_until(&w, "Second answer.");
     until_idle(&w);
@@ -99,9 +100,10 @@ static void case_queue_edited_at_once(void)
     window_until(&w, "one two");
     window_type(&w, "wrong words" ENTER UP);
     window_until_shown(&w, "❯ wrong words");
-    window_until_gone(&w, "takes it back");
-    window_type(&w, CTRL_C "right words" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
+    window_type(&w, "\x15"
+                    "right words" ENTER);
+    window_until_shown(&w, "Up to edit");
     let_go(&w);
     window_until(&w, "Second answer.");
     until_idle(&w);
@@ -120,10 +122,10 @@ static void case_queue_refused(void)
     window_type(&w, "count" ENTER);
     window_until(&w, "one two");
     window_type(&w, "a forbidden word" ENTER);
-    window_until_shown(&w, "takes it back");
+    window_until_shown(&w, "Up to edit");
     let_go(&w);
     window_until(&w, "not these");
-    window_until_gone(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
     leave(&w);
 }
 
@@ -146,7 +148,7 @@ static void case_interrupt_hook(void)
     window_until_file(&w, "home/asked");
     window_type(&w, ESC);
     window_until(&w, "Second answer.");
-    window_until_gone(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
     CHECK(window_count(&w, "first wish") == 1, "%s", window_text(&w));
     CHECK(window_count(&w, "another wish") == 1, "%s", window_text(&w));
     leave(&w);
@@ -259,7 +261,7 @@ static void case_costs_meanwhile(void)
     while (clock_mono_ms() < shown_ms + 1500)
         (void)window_wait(&w, 100);
     window_type(&w, "2");
-    window_until_gone(&w, "esc to interrupt");
+    window_until_gone(&w, "Esc to interrupt");
     leave(&w);
 }
 
@@ -361,7 +363,7 @@ static void case_rewind_at_work(void)
 
     start(&w, endless);
     window_type(&w, "hi" ENTER);
-    window_until(&w, "esc to interrupt");
+    window_until(&w, "Esc to interrupt");
     window_type(&w, "/rewind" ENTER);
     window_until(&w, "⎿  a turn is running; interrupt it");
     CHECK(!window_count(&w, "Back to before"), "%s", window_text(&w));
@@ -380,7 +382,7 @@ static void case_disk_full(void)
     window_open(&w, &spec);
     window_until(&w, "say what to do");
     window_type(&w, "hi" ENTER);
-    window_until(&w, "The session can no longer be written down");
+    window_until(&w, "The session can no longer be saved");
     window_until(&w, "❯ 1. Stop here; it goes on when there is room");
     CHECK(window_count(&w, "No space left") == 1, "the reason:\n%s", window_text(&w));
     answer(&w, ENTER);
@@ -462,9 +464,9 @@ static void case_shell_queue(void)
     window_type(&w, "!sleep 60" ENTER);
     window_until(&w, "!sleep runs");
     window_type(&w, "wrong words" ENTER);
-    window_until(&w, "takes it back");
+    window_until(&w, "Up to edit");
     window_type(&w, UP);
-    window_until_gone(&w, "takes it back");
+    window_until_gone(&w, "Up to edit");
     window_until(&w, "❯ wrong words");
     window_type(&w, CTRL_C ESC);
     window_until(&w, "say what to do");

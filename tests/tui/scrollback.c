@@ -12,8 +12,9 @@
  * tenax, which plays a scenario with a long answer of numbered words, must have every word once and
  * in order, and no rest of what is only shown. Exit code 77: no tmux.
  *
- * With "steps" tenax waits for a person, who makes the window narrow and low at once: while little
- * stands in it, below a long conversation, and with a draft that has the cursor in its second row.
+ * With "steps" tenax waits for a person, who halves the window while little stands in it, and makes
+ * it narrow and low at once below a long conversation, and with a draft that has the cursor in its
+ * second row.
  * A draft, or a dialog, that has more rows than the smaller window when it is broken is not tried:
  * the terminal has moved what does not fit into the scrollback before tenax hears of it, and
  * nothing but clearing all of it takes a line out of there.
@@ -258,9 +259,25 @@ static void sb_steps(struct sb *s)
     sb_resize_to(s, /*pause=*/400, 200, 60);
 }
 
+/* As windows are split: to half of their width at once. A rule as wide as the window and little
+ * above it are too much for less: tmux keeps the empty rows below. */
+static void sb_halves(struct sb *s)
+{
+    static const unsigned sizes[][4] = {
+        {200, 60, 100, 30}, {160, 40, 80, 40}, {120, 30, 60, 24},
+        {100, 24, 50, 12},  {80, 24, 40, 24},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        sb_resize_to(s, /*pause=*/400, sizes[i][0], sizes[i][1]);
+        sb_resize_to(s, SB_CALM_MS, sizes[i][2], sizes[i][3]);
+    }
+    sb_resize_to(s, /*pause=*/400, 200, 60);
+}
+
 static void sb_play_steps(struct sb *s)
 {
-    sb_steps(s);
+    sb_halves(s);
     sb_wait(s, "say what to do");
     sb_ask(s);
     sb_wait(s, "THE-END");

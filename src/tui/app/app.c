@@ -412,7 +412,7 @@ void tui_run(const struct tui_spec *spec, struct tui_end *ret)
             app_quit(&a, /*code=*/0);
         app_open_first(&a);
         if (spec->prompt.len)
-            app_say(&a, spec->prompt);
+            app_say(&a, spec->prompt, spec->prompt);
         app_frame(&a);
         app_loop(&a);
     }

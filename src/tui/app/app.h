@@ -13,6 +13,7 @@
  *   app_panels.c   panels, one at a time: asks, what commands want to know, our own questions
  *   app_front.c    slash/front.h
  *   app_copy.c     text into a clipboard
+ *   app_paste.c    pictures out of one
  *   app_notify.c   somebody who looks elsewhere is told
  *   app_frame.c    one frame
  *   app_status.c   the status below it
@@ -51,6 +52,7 @@ struct send_chore;
 struct sent {
     char uuid[ID_UUID_LEN + 1];
     char *text;
+    char *shown;       /* the same with pastes folded */
     bool is_sent;      /* to the session that is there now */
     bool is_shown;     /* in the conversation already; else it waits above the editor */
     bool is_stopped;   /* interrupted before its turn began */
@@ -137,6 +139,7 @@ struct app {
 
     struct app_session *session; /* NULL: it is being made, or cannot be */
     bool asks_commands;          /* a chore looks which there are */
+    bool tells_untrusted;        /* what the folder lacks is told when the user has answered */
     bool asks_trust;             /* what is said waits until the folder is trusted or not */
     struct observer *observer;
     struct ask_front *asks;
@@ -177,6 +180,7 @@ struct app {
     int64_t typed_ms;   /* the last key */
     const char *notice; /* to be told unless somebody types before notice_ms; NULL: none */
     int64_t notice_ms;
+    const char *key_provider; /* whose key is being typed */
     char letter; /* the panel holds it: an answer, or the beginning of words; 0: none */
 
     int early_bytes; /* typed before the terminal was ours, and not read yet */
@@ -208,7 +212,8 @@ void app_look(struct app *a);               /* settings of how it looks have cha
 void app_key(struct app *a, const struct keypress *k);
 
 /* app_say.c */
-void app_say(struct app *a, struct str text);
+/* shown: the same with pastes folded; what is seen of it here. */
+void app_say(struct app *a, struct str text, struct str shown);
 bool app_is_working(const struct app *a); /* a turn runs, or something is on its way to one */
 void app_sent_gone(struct app *a, struct str uuid);
 void app_sent_answered(struct app *a, struct str command); /* "!", "#" */
@@ -281,10 +286,17 @@ void app_transcript(struct app *a);
 /* app_copy.c, on a command's thread: where the text is now, NULL: nobody takes it */
 const char *app_copy(struct app *a, struct str text, struct cancel *cancel);
 
+/* app_paste.c */
+void app_paste_image(struct app *a);
+/* A paste that is the path of a picture, as terminals write a file that is dropped on them: the
+ * picture will come in its place. False: it is not. */
+bool app_paste_drop(struct app *a, struct str pasted);
+
 /* app_front.c */
 bool app_front_osc52(struct app *a, struct str text); /* the same; false: the terminal cannot */
 void app_front_init(struct app *a);
-bool app_front_mail(struct app *a, struct mail *m); /* false: it is none of ours */
+void app_front_moved(struct app *a, const struct app_panel *p); /* the cursor, maybe */
+bool app_front_mail(struct app *a, struct mail *m);             /* false: it is none of ours */
 /* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */
 void app_front_went(struct front_request *r, const struct err *why);
 
@@ -313,6 +325,7 @@ void app_play_demo(struct app *a);
 
 /* app_first.c */
 void app_greet(struct app *a, const struct strv *notes);
+void app_tell_untrusted(struct app *a); /* what the folder lacks, once the answer was no */
 void app_no_key(struct app *a, const char *why);
 void app_first_choice(struct app *a, bool has_seen);    /* the demo */
 void app_offer_fresh(struct app *a);                    /* something is typed */

@@ -13,10 +13,13 @@
 #include "goal/argument.h"
 #include "goal/display.h"
 #include "host/host.h"
+#include "host/trust.h"
 #include "json/json.h"
+#include "llm/auth.h"
 #include "slash/slash.h"
 #include "sync/mailbox.h"
 #include "tui/app/app.h"
+#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/dialog/dialogs.h"
 #include "tui/screen/term.h"
@@ -79,19 +82,36 @@ void app_greet(struct app *a, const struct strv *notes)
         first_announce(a);
     }
     if (goes_on || a->greeted) {
-        buf_adds(&rule, goes_on ? "session resumed" : "new session");
+        buf_adds(&rule, !goes_on                  ? "new session"
+                        : a->session->which.forks ? "copy of the session"
+                                                  : "session resumed");
         if (goes_on && a->figures.title.len)
             buf_addf(&rule, ": %s", buf_cstr(&a->figures.title));
         chat_rule(a->chat, buf_str(&rule));
     }
     if (goes_on && chat_history(a->chat, host_transcript(app_host(a)), FIRST_TURNS,
                                 a->spec->host->cancel, &err) < 0)
-        log_debug("tui", "what was said before is not shown: %s", err.text);
-    for (size_t i = 0; !a->greeted && i < conf_warnings(a->conf)->len; i++)
-        chat_note(a->chat, ROLE_WARNING, str_of(conf_warnings(a->conf)->ptr[i]));
+        log_debug("tui", "the earlier conversation is not shown: %s", err.text);
+    for (size_t i = 0; !a->greeted && i < conf_warnings(a->conf)->len; i++) {
+        struct str warning = str_of(conf_warnings(a->conf)->ptr[i]);
+
+        if (conf_is_trusted(a->conf) || !trust_is_why(warning)) /* else app_tell_untrusted() */
+            chat_note(a->chat, ROLE_WARNING, warning);
+    }
     for (size_t i = 0; i < notes->len; i++)
         chat_note(a->chat, ROLE_WARNING, str_of(notes->ptr[i]));
+    a->tells_untrusted |= !a->greeted;
     a->greeted = true;
+}
+
+void app_tell_untrusted(struct app *a)
+{
+    if (conf_is_trusted(a->conf))
+        return;
+    for (size_t i = 0; i < conf_warnings(a->conf)->len; i++) {
+        if (trust_is_why(str_of(conf_warnings(a->conf)->ptr[i])))
+            chat_note(a->chat, ROLE_WARNING, str_of(conf_warnings(a->conf)->ptr[i]));
+    }
 }
 
 /* ---- a long pause ---- */
@@ -105,7 +125,7 @@ static void fresh_chosen(struct app *a, size_t i)
 /* The provider has forgotten the conversation meanwhile: all of it would be read again. */
 void app_offer_fresh(struct app *a)
 {
-    static const char *const options[] = {"Go on here", "Start a fresh session"};
+    static const char *const options[] = {"Continue here", "Start a new session"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
     int64_t pause_ms = clock_wall_ms() - a->answered_ms;
 
@@ -117,8 +137,10 @@ void app_offer_fresh(struct app *a)
     goal_show_elapsed(pause_ms / 1000, &text);
     buf_adds(&text, " ago, and the conversation has ");
     goal_show_tokens(a->figures.context_tokens, &text);
-    buf_adds(&text, " tokens, which would all be read again. The old session can be resumed.");
-    app_confirm(a, "A long pause", buf_str(&text), options, ARRAY_LEN(options), fresh_chosen);
+    buf_adds(&text,
+             " tokens, all of which would be read again. You can resume this session later.");
+    app_confirm(a, "It has been a while", buf_str(&text), options, ARRAY_LEN(options),
+                fresh_chosen);
 }
 
 /* ---- a goal that rests ---- */
@@ -138,48 +160,152 @@ static void goal_chosen(struct app *a, size_t i)
 /* Whoever leaves the question has it paused, as it is while they think. */
 void app_ask_goal(struct app *a, struct str objective)
 {
-    static const char *const options[] = {"Go on with it", "Leave it paused", "Clear it"};
+    static const char *const options[] = {"Resume the goal", "Keep it paused", "Clear it"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
 
-    buf_adds(&text, "It was being worked for when the session was left: ");
+    buf_adds(&text, "The session ended while tenax was working towards: ");
     buf_add(&text, objective);
-    app_confirm(a, "The session has a goal", buf_str(&text), options, ARRAY_LEN(options),
+    app_confirm(a, "This session has a goal", buf_str(&text), options, ARRAY_LEN(options),
                 goal_chosen);
 }
 
 /* ---- no key ---- */
 
-/* There is no session to stay in: whoever leaves the question quits. */
-static void first_done(struct app *a, bool plays)
+enum first_choice {
+    FIRST_KEY,
+    FIRST_DEMO,
+    FIRST_QUIT,
+};
+
+static const char *const first_providers[] = {"anthropic", "openai", "gemini"};
+
+/* Writing a file is for the desk. */
+struct key_chore {
+    struct chore chore;
+    const char *home; /* lent by the settings */
+    const char *provider;
+    struct buf key;
+    struct err err;
+    int result;
+};
+
+static void key_run(struct chore *e)
 {
-    if (plays && a->spec->demo)
+    struct key_chore *k = (struct key_chore *)e;
+
+    k->result = auth_check_key(buf_str(&k->key), "the key", &k->err) < 0
+                    ? -1
+                    : auth_set(k->home, str_of(k->provider), buf_str(&k->key), &k->err);
+}
+
+static void key_done(struct chore *e, void *arg)
+{
+    struct key_chore *k = (struct key_chore *)e;
+    struct app *a = arg;
+
+    if (k->result < 0) {
+        chat_note(a->chat, ROLE_BAD, str_of(k->err.text));
+        app_first_choice(a, /*has_seen=*/false);
+        return;
+    }
+    chat_note(a->chat, ROLE_GOOD, STR("Key stored, readable by you alone. /logout forgets it."));
+    app_open_first(a);
+}
+
+static void key_free(struct chore *e)
+{
+    struct key_chore *k = (struct key_chore *)e;
+
+    if (k->key.len)
+        explicit_bzero(k->key.ptr, k->key.len);
+    buf_release(&k->key);
+    mem_freep(&k);
+}
+
+static void first_keep_key(struct app *a, const char *provider, struct str key)
+{
+    struct key_chore *k = chore_new(sizeof(*k), key_run, key_done, key_free);
+
+    k->home = conf_home(a->conf);
+    k->provider = provider;
+    buf_init(&k->key, AUTH_MAX_KEY);
+    buf_add(&k->key, key);
+    desk_give(a->desk, k);
+}
+
+static void first_key_typed(struct app *a, struct app_panel *p, bool was_left)
+{
+    struct str key = dialog_secret_text(p->panel);
+
+    if (was_left)
+        app_first_choice(a, /*has_seen=*/false);
+    else
+        first_keep_key(a, a->key_provider, key);
+}
+
+static void first_ask_key(struct app *a, const char *provider)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+    struct app_panel p = {.done = first_key_typed};
+
+    a->key_provider = provider;
+    buf_addf(&text, "It is kept in %s/auth.json, a file only you can read, and sent to %s alone.",
+             conf_home(a->conf), provider);
+    p.panel = dialog_secret_new(STR("API key"), buf_str(&text));
+    app_show(a, &p);
+}
+
+static void first_provider_chosen(struct app *a, struct app_panel *p, bool was_left)
+{
+    size_t at = dialog_confirm_at(p->panel);
+
+    if (was_left || at >= ARRAY_LEN(first_providers))
+        app_first_choice(a, /*has_seen=*/false);
+    else
+        first_ask_key(a, first_providers[at]);
+}
+
+static void first_ask_provider(struct app *a)
+{
+    static const char *const options[] = {"Anthropic", "OpenAI", "Google (Gemini)", "Back"};
+    struct app_panel p = {.done = first_provider_chosen};
+
+    p.panel = dialog_confirm_new(STR("Whose key?"),
+                                 STR("The key of another provider goes into the "
+                                     "settings: docs/providers.md."),
+                                 options, ARRAY_LEN(options));
+    app_show(a, &p);
+}
+
+/* There is no session to stay in: whoever leaves the question quits. */
+static void first_chosen(struct app *a, struct app_panel *p, bool was_left)
+{
+    size_t at = dialog_confirm_at(p->panel);
+
+    if (!was_left && at == FIRST_KEY)
+        first_ask_provider(a);
+    else if (!was_left && at == FIRST_DEMO && a->spec->demo)
         app_play_demo(a);
     else
         app_quit(a, /*code=*/0);
 }
 
-static void first_chosen(struct app *a, struct app_panel *p, bool was_left)
-{
-    first_done(a, !was_left && dialog_confirm_at(p->panel) == 0);
-}
-
-static void first_chosen_again(struct app *a, struct app_panel *p, bool was_left)
-{
-    first_done(a, !was_left && dialog_confirm_at(p->panel) == 1);
-}
-
 void app_first_choice(struct app *a, bool has_seen)
 {
-    static const char *const options[] = {"Watch the demo: offline, no key, under a minute",
-                                          "Quit"};
-    static const char *const again[] = {"Quit", "Watch the demo again"};
-    struct app_panel p = {.done = has_seen ? first_chosen_again : first_chosen};
+    static const char *const options[] = {
+        [FIRST_KEY] = "Enter an API key",
+        [FIRST_DEMO] = "Watch the demo: offline, no key, under a minute",
+        [FIRST_QUIT] = "Quit",
+    };
+    struct app_panel p = {.done = first_chosen};
 
-    p.panel = dialog_confirm_new(
-        STR("No key yet"),
-        has_seen ? STR("With a key, or a server of your own, start tenax again.")
-                 : STR("Meanwhile a scripted model can show how a goal is worked for."),
-        has_seen ? again : options, ARRAY_LEN(options));
+    p.panel =
+        dialog_confirm_new(STR("No key yet"),
+                           has_seen ? STR("That was a scripted model. A real one needs a key, "
+                                          "or a server of your own.")
+                                    : STR("tenax needs the key of a provider. A scripted "
+                                          "model can show how it works without one."),
+                           options, ARRAY_LEN(options));
     app_show(a, &p);
 }
 
@@ -192,12 +318,10 @@ void app_no_key(struct app *a, const char *why)
     chat_note(a->chat, ROLE_TEXT, buf_str(&text));
     if (!is_none) /* said once is enough */
         chat_note(a->chat, ROLE_WARNING, str_of(why));
-    if (is_none || !str_has(str_of(why), STR("tenax auth login")))
-        chat_note(a->chat, ROLE_TEXT,
-                  STR("Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run: tenax auth "
-                      "login"));
-    chat_note(a->chat, ROLE_TEXT,
-              STR("A local server does as well: docs/providers.md says how ('man tenax' says where "
-                  "the manual is installed). Then start tenax again."));
+    chat_note(
+        a->chat, ROLE_TEXT,
+        STR("Enter a key below, or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY. A "
+            "local server works too: see docs/providers.md ('man tenax' says where the manual "
+            "is installed)."));
     app_first_choice(a, /*has_seen=*/false);
 }

@@ -96,7 +96,7 @@ static void frame_running(struct app *a, const struct view *v, struct lines *ret
         return;
     lines_puts(&row, ROLE_ACCENT, v->ascii ? "... " : "… ");
     lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), str_chr(str_of(s->text), ' ')));
-    lines_puts(&row, ROLE_FAINT, " runs (esc to interrupt)");
+    lines_puts(&row, ROLE_FAINT, " is running (Esc to interrupt)");
     lines_end(&row);
     lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     lines_release(&row);
@@ -119,7 +119,7 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
             lines_putf(&row, STYLE(ROLE_FAINT), "  %s %zu more", v->ascii ? "..." : "…", left);
         } else {
             lines_puts(&row, ROLE_FAINT, v->ascii ? "> " : "› ");
-            lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->text), 1000));
+            lines_put(&row, STYLE(ROLE_FAINT), str_first(str_of(s->shown), 1000));
         }
         lines_end(&row);
         lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
@@ -129,35 +129,38 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
             break;
     }
     if (rows) {
-        lines_puts(ret, ROLE_FAINT, "  Up takes it back for editing");
+        lines_puts(ret, ROLE_FAINT, "  Up to edit");
         lines_end(ret);
     }
 }
 
-/* Parts what was said from what is being written. Short: with it above, the terminal's own cursor
- * may still stand behind a row of words (screen.h). */
+/* Parts what is being written from what is said about the session. It stands below the draft: above
+ * it, it would keep the terminal's own cursor out of the draft (screen.h), for it breaks into many
+ * rows when the window is made narrow. */
 static void frame_rule(const struct view *v, struct lines *ret)
 {
-    for (int i = 0; i < v->cols && i < REFLOW_COLS - 1; i++)
+    for (int i = 0; i < v->cols; i++)
         lines_puts(ret, ROLE_FAINT, v->ascii ? "-" : "─");
     lines_end(ret);
 }
 
-/* What the empty editor says. */
+/* What the empty editor says. Few words: the row breaks when the window is halved, or not at all.
+ */
 static struct str frame_hint(const struct app *a)
 {
     if (a->is_changing)
         return STR("one moment, please");
     if (app_is_working(a))
         return STR("Esc interrupts, say something to add to it");
-    return STR("say what to do, / for commands, @ for files, ! for the shell");
+    return STR("say what to do");
 }
 
 /* ---- the frame ---- */
 
-/* What a person writes: rows of a frame. */
+/* What a person writes, and the rule and the list of completions behind it: rows of a frame. */
 struct draft {
     size_t from, to;
+    size_t list_from, list_to;
 };
 
 /* How many of the status are shown: the editor, and even more so a question, has most of them. */
@@ -172,6 +175,22 @@ static int frame_status_rows(const struct view *v, bool is_asked)
     return most > 1 ? most : 1;
 }
 
+/* The draft, the rule, and what the editor shows behind its text. */
+static void frame_editor(struct app *a, const struct lines *editor, bool has_rule,
+                         const struct view *v, struct draft *d)
+{
+    size_t text = editor_text_rows(a->editor) ? editor_text_rows(a->editor) : 1;
+
+    for (size_t i = 0; i < text; i++)
+        lines_add(&a->part, lines_at(editor, i));
+    d->list_from = lines_count(&a->part);
+    if (has_rule)
+        frame_rule(v, &a->part);
+    for (size_t i = text; i < lines_count(editor); i++)
+        lines_add(&a->part, lines_at(editor, i));
+    d->list_to = lines_count(&a->part);
+}
+
 /* Puts the lower parts together in a->part: a panel or the editor with the queue, then the status.
  * *ret_cursor's row and *ret_draft count from the first of them. */
 static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor,
@@ -180,6 +199,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     struct panel *panel = app_panel(a);
     struct lines below = LINES_INIT;
     struct view part = *v;
+    bool has_rule;
 
     part.rows = frame_status_rows(v, panel != NULL);
     lines_clear(&a->part);
@@ -206,15 +226,16 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
             lines_clear(&below);
             part.rows = 1;
         }
-        if (part.rows >= FRAME_ROOMY_ROWS && !v->plain)
-            frame_rule(v, &queue);
-        part.rows = v->rows - (int)lines_count(&below) - (int)lines_count(&queue);
+        has_rule = part.rows >= FRAME_ROOMY_ROWS && !v->plain;
+        if (has_rule) /* and air above what is written */
+            lines_end(&queue);
+        part.rows = v->rows - (int)lines_count(&below) - (int)lines_count(&queue) - has_rule;
         editor_draw(a->editor, &part, frame_hint(a), &editor, ret_cursor);
         lines_add_all(&a->part, &queue);
         ret_cursor->row += lines_count(&queue);
         ret_draft->from = lines_count(&queue);
         ret_draft->to = ret_draft->from + editor_text_rows(a->editor);
-        lines_add_all(&a->part, &editor);
+        frame_editor(a, &editor, has_rule, v, ret_draft);
         lines_release(&queue);
         lines_release(&editor);
     }
@@ -236,11 +257,20 @@ static bool frame_is_hint(const struct draft *draft, size_t row)
     return row == draft->from && draft->from == draft->to;
 }
 
+/* A list of completions is there for a moment and is read meanwhile, and a rule that changed its
+ * length with what runs above it would look broken. */
+static bool frame_is_whole(const struct view *window, const struct draft *draft, size_t row)
+{
+    return row >= draft->list_from && row < draft->list_to && window->rows >= FRAME_LOW_ROWS;
+}
+
 /* How many rows of the smallest window a row may be cut to at least. A person reads what runs now,
  * and a window may be made narrow some day: only a low one, where little fits anyway, is cut to
  * less than can be read. */
 static size_t frame_least(const struct view *window, const struct draft *draft, size_t row)
 {
+    if (frame_is_whole(window, draft, row))
+        return (size_t)window->cols / REFLOW_COLS + 1;
     if (window->rows < FRAME_LOW_ROWS || frame_is_hint(draft, row))
         return 1;
     return row < draft->from ? FRAME_LEAST_LIVE : FRAME_LEAST_BELOW;
@@ -266,6 +296,8 @@ static size_t frame_narrow_rows(const struct app *a, const struct view *window,
         size_t limit = frame_limit(window, draft, most, i);
         bool is_draft = i >= draft->from && i < draft->to;
 
+        if (frame_is_whole(window, draft, i))
+            broken = 1; /* nothing that is cut elsewhere makes room for it */
         rows += broken > limit && !is_draft ? limit : broken;
     }
     return rows;
@@ -351,6 +383,8 @@ static void frame_inline(struct app *a, struct view *v)
     cursor.row += lines_count(&a->region);
     draft.from += lines_count(&a->region);
     draft.to += lines_count(&a->region);
+    draft.list_from += lines_count(&a->region);
+    draft.list_to += lines_count(&a->region);
     cursor.calm = chat_due(a->chat, v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
     frame_shorten(a, &window, &draft);

@@ -67,7 +67,7 @@ static int front_call(struct app *a, struct front_request *r, struct cancel *can
     }
     mailbox_unref(ui);
     if (r->inquiry.result < 0)
-        return err_set(err, ERR_CANCELLED, "nothing was chosen");
+        return err_set(err, ERR_CANCELLED, "Cancelled");
     return 0;
 }
 
@@ -184,9 +184,25 @@ void app_front_init(struct app *a)
 
 /* ---- the UI thread ---- */
 
+/* A theme is seen while the cursor is on it. */
+void app_front_moved(struct app *a, const struct app_panel *p)
+{
+    const struct theme *theme;
+    const struct pick *pick = p->request ? p->request->pick : NULL;
+
+    if (!pick || p->request->kind != REQUEST_PICK || pick->look != PICK_THEME)
+        return;
+    theme = theme_find(pick->choices[dialog_pick_at(p->panel)].label);
+    if (theme)
+        screen_theme(a->screen, theme);
+    else
+        app_look(a);
+}
+
 static void pick_done(struct app *a, struct app_panel *p, bool was_left)
 {
-    (void)a;
+    if (was_left && p->request->pick->look == PICK_THEME)
+        app_look(a); /* as it was */
     if (!was_left)
         p->request->chosen = dialog_pick_at(p->panel);
     inquiry_answer(&p->request->inquiry, was_left ? -1 : 0);

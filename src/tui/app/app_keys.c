@@ -94,21 +94,27 @@ static void key_once(struct app *a, int64_t *last_ms)
     *last_ms = 0;
 }
 
-/* Ctrl-C: what was written goes, else what runs stops, else a second one quits. */
+/* Ctrl-C: what runs stops, and a draft stays. With nothing running a draft goes. Only with nothing
+ * written does a second one quit. */
 static void key_ctrl_c(struct app *a)
 {
-    bool twice = is_twice(&a->ctrl_c_ms, clock_mono_ms());
+    bool is_empty = editor_is_empty(a->editor);
+    bool is_armed = is_twice(&a->ctrl_c_ms, clock_mono_ms());
 
-    if (twice) {
-        app_quit(a, /*code=*/0);
-    } else if (!editor_is_empty(a->editor)) {
+    if (app_is_working(a) && !is_empty) {
+        app_interrupt(a, /*take_back=*/false);
+        app_hint(a, "Interrupted");
+        a->ctrl_c_ms = 0;
+    } else if (!is_empty) {
         editor_set(a->editor, STR(""));
-        app_hint(a, "Ctrl-C again quits");
-    } else if (app_is_working(a)) {
-        app_interrupt(a, /*take_back=*/true);
-        app_hint(a, "interrupted; Ctrl-C again quits");
+        app_hint(a, "Ctrl-C again to quit");
+        a->ctrl_c_ms = clock_mono_ms();
+    } else if (is_armed) {
+        app_quit(a, /*code=*/0);
     } else {
-        app_hint(a, "Ctrl-C again quits");
+        if (app_is_working(a))
+            app_interrupt(a, /*take_back=*/true);
+        app_hint(a, "Ctrl-C again to quit");
     }
 }
 
@@ -125,8 +131,8 @@ static void key_escape(struct app *a)
         else
             editor_set(a->editor, STR(""));
     } else {
-        app_hint(a, editor_is_empty(a->editor) ? "Esc again goes back in the conversation"
-                                               : "Esc again clears");
+        app_hint(a, editor_is_empty(a->editor) ? "Esc again to rewind the conversation"
+                                               : "Esc again to clear");
     }
 }
 
@@ -154,10 +160,12 @@ static void key_ctrl_d(struct app *a)
 static void key_send(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
 
+    editor_shown(a->editor, &shown);
     editor_take(a->editor, &text);
     if (str_trim(buf_str(&text)).len)
-        app_say(a, buf_str(&text));
+        app_say(a, buf_str(&text), buf_str(&shown));
 }
 
 static void key_redraw(struct app *a)
@@ -175,8 +183,8 @@ static bool key_background(struct app *a, const struct keypress *k)
         !app_host(a))
         return false;
     count = background_send(host_workspace(app_host(a)), /*tool_use_id=*/STR(""));
-    app_hint(a, count ? "it goes on in the background; /tasks shows it"
-                      : "no command runs that could go on in the background");
+    app_hint(a, count ? "Moved to the background; /tasks lists it"
+                      : "There is no running command to move to the background");
     return true;
 }
 
@@ -196,12 +204,16 @@ static void key_own(struct app *a, const struct keypress *k)
         app_suspend(a);
     else if (keypress_is(k, "ctrl+l"))
         key_redraw(a);
+    else if (keypress_is(k, "ctrl+v"))
+        app_paste_image(a);
 }
 
 static void key_editor(struct app *a, const struct keypress *k)
 {
     if (k->code == KEY_TEXT && str_starts(k->text, STR("/")) && editor_is_empty(a->editor))
         app_commands_look(a);
+    if (k->code == KEY_PASTE && app_paste_drop(a, k->text))
+        return;
     switch (editor_key(a->editor, k, clock_mono_ms())) {
     case EDITOR_NOTHING:
         break;
@@ -291,8 +303,7 @@ void app_key(struct app *a, const struct keypress *k)
         key_once(a, &a->escape_ms);
     if (!app_panel(a)) {
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
-            app_hint(a, "Esc interrupts · Shift-Tab mode · Ctrl-O transcript · \\ Enter new line · "
-                        "/help");
+            app_hint(a, "/ commands · @ files · ! shell · # memory · Ctrl-O transcript · /help");
         if (!key_background(a, k))
             key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
@@ -304,7 +315,7 @@ void app_key(struct app *a, const struct keypress *k)
 
         if (!app_panel_key(a, k) && is_text)
             key_typed(a, k);
-    } else if (is_twice(&a->ctrl_c_ms, clock_mono_ms())) {
+    } else if (is_twice(&a->ctrl_c_ms, clock_mono_ms()) && editor_is_empty(a->editor)) {
         app_quit(a, /*code=*/0);
     } else {
         app_panel_key(a, &escape);

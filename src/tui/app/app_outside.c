@@ -125,7 +125,7 @@ static void edit_run(struct chore *chore)
     if (fd_write_all(fd, buf_str(&e->text), &e->err) == 0)
         e->result = edit_with(e, path);
     if (e->result < 0 && edit_has_saved(e, path))
-        err_prefix(&e->err, "what was saved is in %s", path);
+        err_prefix(&e->err, "the saved text is in %s", path);
     else
         unlink(path);
 }

@@ -85,6 +85,8 @@ bool app_panel_key(struct app *a, const struct keypress *k)
     if (state == PANEL_EARLY)
         return false;
     a->letter = state == PANEL_HELD ? k->text.ptr[0] : 0;
+    if (state == PANEL_OPEN)
+        app_front_moved(a, &a->panels.ptr[0]);
     panel_is(a, state);
     return true;
 }
@@ -201,7 +203,7 @@ void app_transcript(struct app *a)
     struct err err = {0};
 
     if (!*path || !a->has_spoken) {
-        app_hint(a, "nothing was said yet");
+        app_hint(a, "nothing has been said yet");
         return;
     }
     p.panel = transcript_view_new(path, chat_last_item(a->chat), &err);

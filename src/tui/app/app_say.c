@@ -152,26 +152,28 @@ static void say_send(struct app *a, struct sent *sent)
     desk_give(a->desk, s);
 }
 
-static struct sent *sent_add(struct app *a, struct str text, bool is_shown)
+static struct sent *sent_add(struct app *a, struct str text, struct str shown, bool is_shown)
 {
     struct sent *s = vec_add(&a->sent);
 
-    *s = (struct sent){
-        .text = mem_dup(text.ptr, text.len), .is_shown = is_shown, .sent_ms = clock_mono_ms()};
+    *s = (struct sent){.text = mem_dup(text.ptr, text.len),
+                       .shown = mem_dup(shown.ptr, shown.len),
+                       .is_shown = is_shown,
+                       .sent_ms = clock_mono_ms()};
     id_uuid(s->uuid);
     return s;
 }
 
-void app_say(struct app *a, struct str text)
+void app_say(struct app *a, struct str text, struct str shown)
 {
     /* Else it is said as soon as it can. */
     bool can_be = a->session && !a->asks_trust && !a->is_fresh;
     bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
     bool now = can_be && !a->is_changing && (is_command || !(app_is_working(a) || a->sent.len));
-    struct sent *s = sent_add(a, text, now);
+    struct sent *s = sent_add(a, text, shown, now);
 
     if (now)
-        chat_said(a->chat, text, str_of(s->uuid));
+        chat_said(a->chat, shown, str_of(s->uuid));
     if (can_be)
         say_send(a, s);
     a->is_dirty = true;
@@ -184,7 +186,7 @@ void app_say_waiting(struct app *a)
         if (s->is_kept || s->is_sent)
             continue; /* its agent has it */
         if (s == a->sent.ptr && !s->is_shown && !chat_is_busy(a->chat)) {
-            chat_said(a->chat, str_of(s->text), str_of(s->uuid));
+            chat_said(a->chat, str_of(s->shown), str_of(s->uuid));
             s->is_shown = true;
         }
         say_send(a, s);
@@ -201,7 +203,8 @@ void app_sent_anew(struct app *a)
 void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts)
 {
     for (size_t i = 0; i < uuids->len; i++) {
-        struct sent *s = sent_add(a, str_of(texts->ptr[i]), /*is_shown=*/false);
+        struct sent *s =
+            sent_add(a, str_of(texts->ptr[i]), str_of(texts->ptr[i]), /*is_shown=*/false);
         struct sent kept = *s;
 
         snprintf(kept.uuid, sizeof(kept.uuid), "%s", uuids->ptr[i]);
@@ -225,6 +228,7 @@ bool app_is_working(const struct app *a)
 static void sent_drop(struct app *a, size_t i)
 {
     mem_freep(&a->sent.ptr[i].text);
+    mem_freep(&a->sent.ptr[i].shown);
     for (size_t at = i; at + 1 < a->sent.len; at++)
         a->sent.ptr[at] = a->sent.ptr[at + 1];
     a->sent.len--;

@@ -217,6 +217,9 @@ static void trust_done(struct chore *e, void *arg)
 
     if (t->result < 0 && t->err.code != ERR_CANCELLED && t->err.code != ERR_UNSUPPORTED)
         chat_note(a->chat, ROLE_WARNING, str_of(t->err.text));
+    if (a->tells_untrusted)
+        app_tell_untrusted(a);
+    a->tells_untrusted = false;
     if (t->host == app_host(a)) {
         a->asks_trust = false;
         if (a->statusline)
@@ -336,8 +339,9 @@ static void open_says_stays(struct app *a, const struct open_chore *o)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-    buf_addf(&text, "It could not be done, so %s: %s",
-             o->made->which.resume ? "this session goes on" : "a new session begins", o->err.text);
+    buf_addf(&text, "That failed, so %s: %s",
+             o->made->which.resume ? "you are still in this session" : "a new session begins",
+             o->err.text);
     chat_note(a->chat, ROLE_BAD, buf_str(&text));
 }
 

@@ -1,6 +1,6 @@
 /*
- * app_status: the rows below the editor: a hint for a while, the person's own status line, or the
- * one that is built in. UI thread.
+ * app_status: the rows below the editor: the built-in line, or the user's own status line and below
+ * it the permission mode, the goal and the background tasks. UI thread.
  */
 #include <math.h>
 
@@ -82,33 +82,35 @@ static void status_own(struct app *a, const struct view *v, struct lines *ret)
         lines_add_cut(ret, lines_at(&a->own_status, i), v->cols, v->ascii);
 }
 
-/* A hint stands in the place of the first row, so that nothing jumps. A command may print any
- * number of lines: the first ones are shown. */
+/* A hint stands in the place of the first row, so that nothing jumps, but never in that of mode,
+ * goal and tasks. A command may print any number of lines: the first ones are shown. */
 void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
 {
     CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
     struct lines rows = LINES_INIT;
-    size_t most = v->rows > 0 ? (size_t)v->rows : 0;
+    size_t most = v->rows > 1 ? (size_t)v->rows - 1 : 0; /* of the user's own */
     struct status s;
 
+    if (v->rows <= 0)
+        return;
+    status_of(a, &s, &pill);
     if (a->statusline)
         a->has_own_status = statusline_is_on(a->statusline);
-    if (a->has_own_status) {
-        status_own(a, v, &rows);
-    } else {
+    if (!a->has_own_status) {
         lines_clear(&a->own_status);
-        status_of(a, &s, &pill);
-        status_draw(&s, v, &rows);
+        s.hint = buf_str(&a->hint);
+        status_draw(&s, v, ret);
+        return;
     }
-    if (a->hint.len && most) {
-        struct lines row = LINES_INIT;
-
-        lines_put(&row, STYLE(ROLE_FAINT), buf_str(&a->hint));
-        lines_end(&row);
-        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
-        lines_release(&row);
+    if (a->hint.len) {
+        lines_put(&rows, STYLE(ROLE_FAINT), buf_str(&a->hint));
+        lines_end(&rows);
     }
-    for (size_t i = a->hint.len ? 1 : 0; i < lines_count(&rows) && i < most; i++)
-        lines_add(ret, lines_at(&rows, i));
+    status_own(a, v, &rows);
+    for (size_t i = 0; i < lines_count(&rows) && lines_count(ret) < most; i++) {
+        if (i != 1 || !a->hint.len) /* the row that the hint hides */
+            lines_add_cut(ret, lines_at(&rows, i), v->cols, v->ascii);
+    }
+    status_draw_state(&s, v, ret);
     lines_release(&rows);
 }

@@ -16,6 +16,7 @@
 #include "tui/screen/width.h"
 
 #define CHAT_MAX_TAIL 20000 /* rows of a block that is not finished: it is 16 KB at most */
+#define CHAT_SAID_LINES 20  /* of what the user has said; more are folded */
 #define CHAT_CALL_ROWS 6    /* of the output of one call that runs */
 
 /* ---- Life ---- */
@@ -46,6 +47,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     buf_init(&c->hook_id, 1 << 10);
     buf_init(&c->wait, 1 << 14);
     buf_init(&c->told_goal, 1 << 14);
+    buf_init(&c->active, 400);
     return c;
 }
 
@@ -84,6 +86,8 @@ void chat_free(struct chat *c)
     buf_release(&c->hook_id);
     buf_release(&c->wait);
     buf_release(&c->told_goal);
+    buf_release(&c->active);
+    event_unref(c->todos);
     mem_freep(&c->dir);
     mem_freep(&c);
 }
@@ -175,11 +179,39 @@ static void draw_behind(const struct view *v, struct style mark_style, const cha
     hanging_text(&h, style, text);
 }
 
+/* The beginning of what is too long to scroll by; *ret_more: lines that are left out. A last line
+ * or two are no more than the row that would stand for them. */
+static struct str said_start(struct str text, size_t *ret_more)
+{
+    size_t lines = 1;
+    size_t cut = text.len;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\n' && lines++ == CHAT_SAID_LINES)
+            cut = i;
+    }
+    *ret_more = lines > CHAT_SAID_LINES + 2 ? lines - CHAT_SAID_LINES : 0;
+    return *ret_more ? str_first(text, cut) : text;
+}
+
 static void draw_said(const struct chat *c, const struct item *it, const struct view *v,
                       struct lines *ret)
 {
-    draw_behind(v, STYLE(ROLE_ACCENT), c->plain ? "You: " : "> ", STYLE(ROLE_SAID),
-                str_trim(buf_str(&it->text)), ret);
+    CLEANUP(hanging_release) struct hanging h = {0};
+    size_t more = 0;
+    struct str text = str_trim(buf_str(&it->text));
+
+    if (!c->verbose)
+        text = said_start(text, &more);
+    hanging_init(&h, ret, v->cols, STYLE(ROLE_ACCENT), c->plain ? "You: " : "> ", /*rest=*/NULL);
+    hanging_text(&h, STYLE(ROLE_SAID), text);
+    if (more) {
+        CLEANUP(buf_release) struct buf note = BUF_INIT(100);
+
+        buf_addf(&note, "%s +%zu lines (Ctrl-O shows all)", c->ascii || c->plain ? "..." : "…",
+                 more);
+        hanging_text(&h, STYLE(ROLE_FAINT), buf_str(&note));
+    }
 }
 
 static void draw_thought(const struct chat *c, const struct item *it, const struct view *v,
@@ -513,6 +545,7 @@ void chat_live(struct chat *c, const struct view *v, struct lines *ret, size_t *
     live_thought(c, v, &below);
     calls_draw(c, v, rows / 2, &below);
     chat_status_draw(c, v, &below);
+    todos_draw_live(c, v, rows / 3, &below);
     from = lines_count(&below) > rows ? lines_count(&below) - rows : 0;
     c->below_rows = lines_count(&below) - from;
     *ret_text_rows = live_tail(c, v, rows - (lines_count(&below) - from), ret);

@@ -104,12 +104,16 @@ void calls_done(struct chat *c, const struct event *e)
 {
     struct chat_call *call = calls_find(c, e->id);
     bool is_brief = !e->is_error && !c->verbose && tool_result_is_brief(e->name);
-    struct item *it = chat_add(c, is_brief ? ITEM_BRIEF : ITEM_CALL);
+    struct item *it = NULL;
 
-    it->done = event_ref((struct event *)e);
+    if (!todos_take(c, (struct event *)e)) { /* counting changes no event */
+        it = chat_add(c, is_brief ? ITEM_BRIEF : ITEM_CALL);
+        it->done = event_ref((struct event *)e);
+    }
     if (!call)
         return;
-    it->started = TAKE_PTR(call->started);
+    if (it)
+        it->started = TAKE_PTR(call->started);
     call_release(call);
     memmove(call, call + 1, (size_t)(c->calls.ptr + c->calls.len - (call + 1)) * sizeof(*call));
     c->calls.len--;
@@ -187,7 +191,7 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
             .elapsed_ms =
                 it->started && !strv_has(&c->asked, str_of(it->id)) ? v->now_ms - it->begun_ms : 0,
             .dir = c->dir,
-            .hint = it == slow ? STR("ctrl+b to run in the background") : STR(""),
+            .hint = it == slow ? STR("Ctrl-B to run in the background") : STR(""),
         };
 
         if (used + 1 >= max_rows && left > 1) {

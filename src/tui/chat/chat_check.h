@@ -387,7 +387,7 @@ static void play_line(struct chat_check *k, struct str rest)
     else if (str_is(verb, "end"))
         play_end(k, (struct turn_report){0});
     else if (str_is(verb, "end-ms"))
-        play_end(k, (struct turn_report){.duration_ms = number(&rest)});
+        play_end(k, (struct turn_report){.worked_ms = number(&rest)});
     else if (str_is(verb, "end-abort"))
         play_end(k, (struct turn_report){.end = END_ABORTED_STREAMING, .is_error = true});
     else if (str_is(verb, "end-error"))

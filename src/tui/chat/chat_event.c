@@ -24,6 +24,7 @@ static void on_turn_started(struct chat *c, const struct event *e, int64_t now_m
         c->turn_ms = now_ms;
     c->busy = true;
     c->needs_person = false;
+    c->asked_ms = c->asked_since_ms = 0;
     c->doing = DOING_WAIT;
     c->tokens = 0;
     c->bytes = 0;
@@ -81,18 +82,17 @@ static const char *hint_for(const struct chat *c, const struct turn_report *r)
         const char *hint;
         bool passes; /* a goal that waits tries again by itself */
     } hints[] = {
-        {"authentication_failed", "Store a key that is good: tenax auth login PROVIDER"},
-        {"billing_error", "The account has nothing left: /model chooses another provider"},
-        {"rate_limit", "Send it again in a while, or choose another model with /model", true},
-        {"overloaded", "Send it again in a while, or choose another model with /model", true},
-        {"server_error", "Send it again, or choose another model with /model", true},
-        {"model_not_found", "/model chooses another one"},
+        {"billing_error", "Add credit to the account, or choose another provider with /model"},
+        {"rate_limit", "Try again later, or choose another model with /model", true},
+        {"overloaded", "Try again later, or choose another model with /model", true},
+        {"server_error", "Try again, or choose another model with /model", true},
+        {"model_not_found", "Choose another model with /model"},
     };
 
     if (r->end == END_PROMPT_TOO_LONG)
-        return "/compact sums up what was said, /clear begins anew";
+        return "Use /compact to summarize the conversation, or /clear to start a new one";
     if (r->end == END_MAX_TURNS)
-        return "Say \"go on\" to let it continue";
+        return "Send \"continue\" to let it go on";
     for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
         if (str_is(r->category, hints[i].category))
             return hints[i].passes && c->wait.len ? NULL : hints[i].hint;
@@ -107,7 +107,7 @@ static void tell_interrupt(struct chat *c)
                             c->plain   ? NULL
                             : c->ascii ? "! "
                                        : "■ ",
-                            STR("Interrupted. What shall be done instead?"));
+                            STR("Interrupted. What should it do instead?"));
     c->told_interrupt = true;
 }
 
@@ -141,6 +141,7 @@ static void on_turn_done(struct chat *c, const struct event *e, int64_t now_ms)
     (void)now_ms;
     answer_turn_ends(c);
     calls_clear(c);
+    todos_turn_ends(c);
     buf_clear(&c->thought);
     buf_clear(&c->hook);
     c->busy = false;
@@ -148,11 +149,11 @@ static void on_turn_done(struct chat *c, const struct event *e, int64_t now_ms)
     if (!r)
         return;
     tell_end(c, r);
-    if (r->duration_ms >= EVENT_LONG_TURN_MS) {
+    if (r->worked_ms >= EVENT_LONG_TURN_MS) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(100);
 
         buf_adds(&text, "Worked for ");
-        tool_view_elapsed(r->duration_ms, &text);
+        tool_view_elapsed(r->worked_ms, &text);
         (void)chat_add_text(c, ITEM_NOTE, ROLE_FAINT, c->ascii || c->plain ? NULL : "◷ ",
                             buf_str(&text));
     } else if (c->plain && r->steps && !r->is_error) {
@@ -162,7 +163,13 @@ static void on_turn_done(struct chat *c, const struct event *e, int64_t now_ms)
 
 static void on_state(struct chat *c, const struct event *e, int64_t now_ms)
 {
-    c->needs_person = e->state == STATE_REQUIRES_ACTION;
+    bool asks = e->state == STATE_REQUIRES_ACTION;
+
+    if (asks && !c->needs_person)
+        c->asked_since_ms = now_ms;
+    else if (!asks && c->needs_person)
+        c->asked_ms += now_ms - c->asked_since_ms; /* a user who thinks is not work */
+    c->needs_person = asks;
     if (e->state == STATE_RUNNING && !c->busy)
         on_turn_started(c, e, now_ms);
     else if (e->state == STATE_IDLE)
@@ -295,7 +302,7 @@ static void add_feedback(struct chat *c, struct str text)
         return;
     text = str_trim(str_from(text, feedback.len));
     text = str_first(text, str_chr(text, '\n'));
-    buf_addf(&line, "a hook sends it back: %.*s%s", STR_ARG(str_clip(text, EVENT_LINE)),
+    buf_addf(&line, "A hook sent it back: %.*s%s", STR_ARG(str_clip(text, EVENT_LINE)),
              text.len > EVENT_LINE ? "…" : "");
     (void)chat_add_text(c, ITEM_NOTE, ROLE_WARNING, c->ascii || c->plain ? NULL : "↻ ",
                         buf_str(&line));
@@ -378,8 +385,8 @@ static void on_retry(struct chat *c, const struct event *e, int64_t now_ms)
     if (c->plain) { /* nothing moves there */
         CLEANUP(buf_release) struct buf text = BUF_INIT(2 * EVENT_LINE);
 
-        buf_addf(&text, "%s; trying again in %" PRId64 " s", buf_cstr(&c->retry),
-                 (e->delay_ms + 999) / 1000);
+        buf_addf(&text, "Retrying in %" PRId64 " s: %s", (e->delay_ms + 999) / 1000,
+                 buf_cstr(&c->retry));
         chat_note(c, ROLE_WARNING, buf_str(&text));
     }
 }
@@ -406,7 +413,7 @@ static void on_hook_done(struct chat *c, const struct event *e, int64_t now_ms)
         buf_clear(&c->hook);
     if (e->duration_ms < EVENT_SLOW_HOOK_MS)
         return;
-    buf_addf(&text, "the hook %.*s took ", STR_ARG(str_clip(e->name, EVENT_LINE)));
+    buf_addf(&text, "The hook %.*s took ", STR_ARG(str_clip(e->name, EVENT_LINE)));
     tool_view_elapsed(e->duration_ms, &text);
     (void)chat_add_text(c, ITEM_NOTE, ROLE_FAINT, c->plain || c->ascii ? NULL : "· ",
                         buf_str(&text));
@@ -421,7 +428,7 @@ static void on_task_done(struct chat *c, const struct event *e, int64_t now_ms)
     struct str how = str_first(e->text, str_chr(e->text, '\n'));
 
     (void)now_ms;
-    buf_addf(&text, "in the background: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
+    buf_addf(&text, "Background task: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
              what.len > EVENT_LINE ? "…" : "", STR_ARG(str_clip(how, EVENT_LINE)));
     (void)chat_add_text(c, ITEM_NOTE, good ? ROLE_GOOD : ROLE_WARNING,
                         c->plain   ? NULL

@@ -1,8 +1,8 @@
 /*
  * The conversation, seen by the files that make it: chat.c (lines in order), chat_event.c (what
  * events mean), chat_answer.c (an answer as it streams in), chat_calls.c (calls that run),
- * chat_status.c (what is going on), chat_goal.c (what becomes of a goal), chat_history.c (turns of
- * before).
+ * chat_status.c (what is going on), chat_todos.c (what there is to do), chat_goal.c (what becomes
+ * of a goal), chat_history.c (turns of before).
  *
  * What is for the scrollback is a queue of items. Only the first can be open: an answer that still
  * comes in, whose finished rows are handed out as they come. Whatever is behind it waits, but for
@@ -118,6 +118,8 @@ struct chat {
     bool busy, needs_person;
     enum chat_doing doing;
     int64_t turn_ms;          /* when it began */
+    int64_t asked_ms;         /* of it, spent waiting for answers */
+    int64_t asked_since_ms;   /* needs_person: from then on */
     int64_t tokens;           /* output of the turn's steps that are complete */
     size_t bytes;             /* of the step that is not */
     int64_t processed, total; /* DOING_READ */
@@ -132,6 +134,11 @@ struct chat {
     int64_t wait_ms; /* until when; 0: nobody knows */
     bool told_verdict, told_command, told_interrupt;
     struct buf told_goal; /* the last line about it in this turn */
+
+    /* What there is to do (chat_todos.c). */
+    struct event *todos; /* the call that said it last; NULL: nothing is left */
+    bool todos_told;     /* the scrollback has it as it is now */
+    struct buf active;   /* what is being done: "Running the tests"; or empty */
 };
 
 /* chat.c: the queue. */
@@ -165,6 +172,12 @@ void calls_draw_done(struct chat *c, const struct item *it, const struct view *v
                      struct lines *ret);
 
 /* chat_status.c */
+/* chat_todos.c */
+bool todos_take(struct chat *c, struct event *done); /* false: it is an item like others */
+void todos_turn_ends(struct chat *c);
+void todos_draw_live(const struct chat *c, const struct view *v, size_t max_rows,
+                     struct lines *ret);
+
 void chat_status_draw(const struct chat *c, const struct view *v, struct lines *ret);
 int64_t status_due(const struct chat *c, int64_t now_ms); /* when it differs from then */
 

@@ -1,7 +1,7 @@
 /*
  * What is going on, in one line that moves:
  *
- *     ⠹ Running Bash (12 s · 1.2K tokens · esc to interrupt)
+ *     ⠹ Running Bash (12 s · 1.2K tokens · Esc to interrupt)
  *
  * What it says is what the events say, and no more: a retry is called a retry, a wait a wait. UI
  * thread.
@@ -42,19 +42,23 @@ static void say_retry(const struct chat *c, int64_t now_ms, struct buf *ret)
 {
     int64_t left = seconds_to(c->retry_ms, now_ms);
 
-    buf_add(ret, buf_str(&c->retry));
+    /* First what changes and what one waits for: messages of servers are long. */
+    buf_adds(ret, "Retrying");
     if (left > 0)
-        buf_addf(ret, "; trying again in %" PRId64 " s", left);
-    else
-        buf_adds(ret, "; trying again");
+        buf_addf(ret, " in %" PRId64 " s", left);
     if (c->max_tries)
-        buf_addf(ret, ", %d of %d", c->attempt, c->max_tries);
+        buf_addf(ret, "%sattempt %d of %d", c->ascii ? ", " : " · ", c->attempt, c->max_tries);
 }
 
 static void say_doing(const struct chat *c, int64_t now_ms, struct buf *ret)
 {
     if (c->hook.len && now_ms - c->hook_ms >= STATUS_HOOK_MS) {
         buf_add(ret, buf_str(&c->hook));
+        return;
+    }
+    if (c->active.len && c->doing != DOING_CALLS && c->doing != DOING_RETRY &&
+        c->doing != DOING_COMPACT && c->doing != DOING_JUDGE) {
+        buf_add(ret, buf_str(&c->active));
         return;
     }
     switch (c->doing) {
@@ -82,7 +86,7 @@ static void say_doing(const struct chat *c, int64_t now_ms, struct buf *ret)
         say_retry(c, now_ms, ret);
         break;
     case DOING_COMPACT:
-        buf_adds(ret, "Summing up the conversation");
+        buf_adds(ret, "Compacting the conversation");
         break;
     case DOING_JUDGE:
         buf_adds(ret, c->has_goal ? "Checking whether the goal is met" : "Finishing");
@@ -96,13 +100,13 @@ static void say_figures(const struct chat *c, int64_t now_ms, struct buf *ret)
     const char *dot = c->ascii ? ", " : " · ";
 
     buf_adds(ret, " (");
-    tool_view_elapsed(now_ms - c->turn_ms, ret);
+    tool_view_elapsed(now_ms - c->turn_ms - c->asked_ms, ret);
     if (tokens >= STATUS_TOKENS) {
         buf_adds(ret, dot);
         goal_show_tokens(tokens, ret);
         buf_adds(ret, " tokens");
     }
-    buf_addf(ret, "%sesc to interrupt)", dot);
+    buf_addf(ret, "%sEsc to interrupt)", dot);
 }
 
 static const char *status_mark(const struct chat *c, int64_t now_ms)
@@ -165,6 +169,10 @@ void chat_status_draw(const struct chat *c, const struct view *v, struct lines *
     h.ascii = v->ascii;
     hanging_put(&h, STYLE(c->doing == DOING_RETRY ? ROLE_WARNING : ROLE_ACCENT), buf_str(&doing));
     hanging_put(&h, STYLE(ROLE_FAINT), buf_str(&figures));
+    if (c->doing == DOING_RETRY && !c->needs_person) {
+        hanging_puts(&h, ROLE_FAINT, c->ascii ? ": " : " · ");
+        hanging_put(&h, STYLE(ROLE_WARNING), buf_str(&c->retry));
+    }
     hanging_end(&h);
 }
 

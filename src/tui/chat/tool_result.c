@@ -220,10 +220,31 @@ static void title_change(const struct tool_result_view *r, struct lines *ret)
     lines_putf(ret, STYLE(ROLE_BAD), " -%zu", removed);
 }
 
+void tool_result_todo(const struct json *todo, bool ascii, struct hanging *to)
+{
+    struct str status = json_get_str(todo, "status");
+    bool done = str_is(status, "completed");
+    bool now = str_is(status, "in_progress");
+    struct style style = done  ? STYLE_WITH(ROLE_FAINT, STYLE_STRIKE)
+                         : now ? STYLE_WITH(ROLE_TEXT, STYLE_BOLD)
+                               : STYLE(ROLE_TEXT);
+
+    hanging_puts(to,
+                 done  ? ROLE_GOOD
+                 : now ? ROLE_ACCENT
+                       : ROLE_FAINT,
+                 done  ? (ascii ? "[x] " : "☒ ")
+                 : now ? (ascii ? "[>] " : "▸ ")
+                       : (ascii ? "[ ] " : "☐ "));
+    hanging_put(to, style,
+                now && json_get_str(todo, "activeForm").len ? json_get_str(todo, "activeForm")
+                                                            : json_get_str(todo, "content"));
+    hanging_end(to);
+}
+
 static void draw_todos(const struct tool_result_view *r)
 {
     const struct json *todos = json_get(r->data, "newTodos");
-    bool ascii = r->view->ascii || r->view->plain;
 
     if (!json_len(todos)) {
         draw_text(r);
@@ -231,24 +252,7 @@ static void draw_todos(const struct tool_result_view *r)
     }
     r->rows->cut = false;
     JSON_EACH(todos, it) {
-        struct str status = json_get_str(it, "status");
-        bool done = str_is(status, "completed");
-        bool now = str_is(status, "in_progress");
-        struct style style = done  ? STYLE_WITH(ROLE_FAINT, STYLE_STRIKE)
-                             : now ? STYLE_WITH(ROLE_TEXT, STYLE_BOLD)
-                                   : STYLE(ROLE_TEXT);
-
-        hanging_puts(r->rows,
-                     done  ? ROLE_GOOD
-                     : now ? ROLE_ACCENT
-                           : ROLE_FAINT,
-                     done  ? (ascii ? "[x] " : "☒ ")
-                     : now ? (ascii ? "[>] " : "▸ ")
-                           : (ascii ? "[ ] " : "☐ "));
-        hanging_put(r->rows, style,
-                    now && json_get_str(it, "activeForm").len ? json_get_str(it, "activeForm")
-                                                              : json_get_str(it, "content"));
-        hanging_end(r->rows);
+        tool_result_todo(it, r->view->ascii || r->view->plain, r->rows);
     }
 }
 

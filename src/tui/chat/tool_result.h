@@ -28,3 +28,5 @@ bool tool_result_is_brief(struct str tool);
 /* Behind the title: "+3 -1"; or nothing. */
 void tool_result_title(const struct tool_result_view *r, struct lines *ret);
 void tool_result_draw(const struct tool_result_view *r);
+/* A line of the model's list of things to do. */
+void tool_result_todo(const struct json *todo, bool ascii, struct hanging *to);

@@ -240,7 +240,7 @@ static void draw_user(const struct entry *e)
     const struct json *content = json_path(e->json, "message.content");
 
     if (json_get_bool(e->json, "isCompactSummary", false))
-        draw_rule(e, "summary of what was said before");
+        draw_rule(e, "summary of the conversation so far");
     draw_said(e, json_str(content));
     JSON_EACH(content, it) {
         struct str type = json_get_str(it, "type");

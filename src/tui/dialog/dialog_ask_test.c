@@ -193,6 +193,20 @@ static const struct ask_row ask_rows[] = {
      NO_WORDS, TWO_ARE("'Blue'", "'Salt'"), ""},
     {"one left out", QUESTION(TWO), "2 tab enter", PANEL_DONE, true, false, NO_WORDS,
      "{'questions':[" Q1 "," Q2 "],'answers':{'Which?':'Blue'}}", ""},
+    {"checks, and tab", QUESTION(TWO), "1 1 3 tab enter", PANEL_DONE, true, false, NO_WORDS,
+     TWO_ARE("'Red'", "'Salt, Figs'"), ""},
+    {"checks, and right", QUESTION(TWO), "1 1 2 right enter", PANEL_DONE, true, false, NO_WORDS,
+     TWO_ARE("'Red'", "'Salt, Oil'"), ""},
+    {"checks, back, and on", QUESTION(TWO), "1 1 shift+tab tab tab enter", PANEL_DONE, true, false,
+     NO_WORDS, TWO_ARE("'Red'", "'Salt'"), ""},
+    {"checked, sent on, and unchecked", QUESTION(TWO), "1 1 2 enter shift+tab 2 tab enter",
+     PANEL_DONE, true, false, NO_WORDS, TWO_ARE("'Red'", "'Salt'"), ""},
+    {"all unchecked again", QUESTION(TWO), "1 1 enter shift+tab 1 tab enter", PANEL_DONE, true,
+     false, NO_WORDS, "{'questions':[" Q1 "," Q2 "],'answers':{'Which?':'Red'}}", ""},
+    {"words stay beside checks", QUESTION(TWO), "1 4 j a m enter shift+tab 2 tab enter", PANEL_DONE,
+     true, false, NO_WORDS, TWO_ARE("'Red'", "'Oil, jam'"), ""},
+    {"words changed", QUESTION(TWO), "1 4 j a m enter shift+tab 4 s enter enter", PANEL_DONE, true,
+     false, NO_WORDS, TWO_ARE("'Red'", "'jams'"), ""},
     {"several, no answer", QUESTION(TWO), "1 esc", PANEL_LEFT, false, true, NO_WORDS, "", ""},
     {"a question without questions is a permission", QUESTION("{}"), "1", PANEL_DONE, true, false,
      NO_WORDS, "", ""},
@@ -504,7 +518,7 @@ static const struct {
      80,
      24,
      LOOK_NORMAL,
-     "A yes would switch on:\n"
+     "Trusting it switches on:\n"
      "• .tenax/settings.json: hooks, env\n"
      "• another line\n"
      "Without a yes its hooks and the permissions in its settings do not count, and\n"
@@ -519,9 +533,9 @@ static const struct {
      80,
      24,
      LOOK_NORMAL,
-     "── The session can no longer be written down ───────────────────────────────────\n"
+     "── The session can no longer be saved ───────────────────────────────────\n"
      "no rule allows it\n"
-     "What was said until now is safe.\n"
+     "The conversation up to here is safe.\n"
      "\n"
      "❯ 1. Stop here; it goes on when there is room\n"
      "  2. Go on without keeping what follows\n"

@@ -23,7 +23,7 @@ static void edit_draw(struct panel *p, const struct view *v, struct lines *ret,
     struct view part = *v;
     CLEANUP(buf_release) struct buf words = BUF_INIT(200);
 
-    buf_addf(&words, "Enter done%sAlt-Enter new line%sEsc leave", dialog_dot(v), dialog_dot(v));
+    buf_addf(&words, "Enter done%sAlt-Enter new line%sEsc cancel", dialog_dot(v), dialog_dot(v));
     dialog_title(v, ROLE_ACCENT, e->title, ret);
     dialog_keys(v, buf_str(&words), &keys);
     part.rows = v->rows - (int)lines_count(ret) - (int)lines_count(&keys);

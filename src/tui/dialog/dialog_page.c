@@ -21,7 +21,7 @@ void dialog_page_init(struct dialog_page *p, struct str title, unsigned menu_fla
     p->arena = (struct arena)ARENA_INIT;
     p->title = arena_str(&p->arena, title);
     p->title_role = ROLE_ACCENT;
-    p->leave = "leave";
+    p->leave = "cancel";
     p->menu = menu_new(menu_flags);
     p->text_row = MENU_NOWHERE;
     p->open_ms = -1;

@@ -69,12 +69,54 @@ void dialog_pick_free(struct panel *p)
 
 /* ---- drawing ---- */
 
+/* A bit of everything that a theme has colors for. */
+static void draw_sample(const struct view *v, struct lines *ret)
+{
+    static const struct {
+        enum style_role role;
+        const char *text;
+        bool ends;
+    } words[] = {
+        {ROLE_ACCENT, "> ", false},
+        {ROLE_SAID, "Make the greeting polite", true},
+        {ROLE_HEADING, "What changed", true},
+        {ROLE_TEXT, "The word comes from ", false},
+        {ROLE_CODE, "greeting()", false},
+        {ROLE_TEXT, " now.", true},
+        {ROLE_KEYWORD, "return ", false},
+        {ROLE_STRING, "\"Hello\"", false},
+        {ROLE_TEXT, "; ", false},
+        {ROLE_COMMENT, "/* polite */", true},
+        {ROLE_REMOVED, "- puts(\"Hey\");", true},
+        {ROLE_ADDED, "+ puts(greeting());", true},
+        {ROLE_GOOD, "passed  ", false},
+        {ROLE_WARNING, "warning  ", false},
+        {ROLE_BAD, "failed  ", false},
+        {ROLE_FAINT, "12 s", true},
+    };
+    struct lines row = LINES_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        lines_puts(&row, words[i].role, words[i].text);
+        if (!words[i].ends)
+            continue;
+        lines_end(&row);
+        lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+        lines_clear(&row);
+    }
+    lines_release(&row);
+}
+
 static void make_preview(const struct pick_list *l, const struct view *v, struct lines *ret)
 {
     size_t at = menu_at(l->menu);
 
     if (at == MENU_NOWHERE)
         return;
+    if (l->pick.pick.look == PICK_THEME) {
+        draw_sample(v, ret);
+        return;
+    }
     dialog_text(v, ROLE_FAINT, str_clip(l->pick.pick.choices[at].preview, 64 << 10), ret);
 }
 
@@ -152,7 +194,7 @@ static void pick_draw(struct panel *p, const struct view *v, struct lines *ret,
 
     if (!v->plain)
         buf_addf(&text, "Enter choose%s", dialog_dot(v));
-    buf_adds(&text, "Esc leave");
+    buf_adds(&text, "Esc cancel");
     dialog_title(v, ROLE_ACCENT, l->pick.pick.title, ret);
     if (v->rows > NOTE_ROWS)
         dialog_note(v, l->pick.pick.note, ret);
@@ -178,6 +220,8 @@ static enum panel_state pick_one_key(struct pick_list *l, const struct keypress 
         l->pick.at = menu_at(l->menu);
         return PANEL_DONE;
     case MENU_USED:
+        if (menu_at(l->menu) != MENU_NOWHERE)
+            l->pick.at = menu_at(l->menu);
         return PANEL_OPEN;
     default:
         return dialog_is_escape(k) ? PANEL_LEFT : PANEL_OPEN;
@@ -237,6 +281,7 @@ struct panel *dialog_pick_new(const struct pick *pick)
                                              .is_current = c->is_current,
                                              .is_off = c->is_off});
     }
+    l->has_preview |= pick->look == PICK_THEME;
     menu_move_to(l->menu, l->pick.at);
     return &l->pick.panel;
 }

@@ -123,7 +123,7 @@ static const struct {
      "low     medium       high        xhigh        max  ultracode\n"
      "\n"
      "for hard things\n"
-     "←→ move · Enter choose · Esc leave\n"},
+     "←→ move · Enter choose · Esc cancel\n"},
     {"slider: the one in force is marked when the cursor is elsewhere", PICK_SLIDER, levels, 2,
      "right", 60, 24, LOOK_ASCII,
      "o----------o-----------o-----------#-----------o-----------o\n"
@@ -136,7 +136,7 @@ static const struct {
      "❯ xhigh\n"
      "  max\n"
      "  ultracode\n"
-     "↑↓ move · Enter choose · Esc leave\n"},
+     "↑↓ move · Enter choose · Esc cancel\n"},
     {"slider: 20 columns", PICK_SLIDER, levels, 2, "", 20, 24, LOOK_ASCII,
      "-- Effort ----------\n"
      "How hard to think\n"
@@ -152,10 +152,10 @@ static const struct {
      "xhigh\n"
      "max\n"
      "ultracode\n"
-     "arrows move, Esc leave\n"
+     "arrows move, Esc cancel\n"
      "Enter: xhigh\n"},
     {"slider: nothing to choose", PICK_SLIDER, all_off, 1, "", 80, 24, LOOK_NORMAL,
-     "\nEsc leave\n"},
+     "\nEsc cancel\n"},
     {"slider: nothing to choose, plain", PICK_SLIDER, all_off, 1, "", 80, 24, LOOK_PLAIN,
      "low (not available)\n"},
     {"list", PICK_LIST, words, 1, "", 40, 24, LOOK_NORMAL,
@@ -165,27 +165,27 @@ static const struct {
      "❯ 2. two ✓\n"
      "  3. three\n"
      "  4. four\n"
-     "Enter choose · Esc leave\n"},
+     "Enter choose · Esc cancel\n"},
     {"search, with a preview below", PICK_SEARCH, words, 1, "", 40, 24, LOOK_ASCII,
      "/ type to search\n"
-     "  one  2 days ago\n"
+     "  one    2 days ago\n"
      "> two (current)  2 days ago\n"
      "  three  2 days ago\n"
-     "  four  2 days ago\n"
+     "  four   2 days ago\n"
      "--\n"
      "You: say two\n"
      "It: two\n"
-     "Enter choose, Esc leave\n"},
+     "Enter choose, Esc cancel\n"},
     {"search, with a preview beside", PICK_SEARCH, words, 1, "", 90, 24, LOOK_NORMAL,
      "⌕ type to search                     │ You: say two\n"
-     "  one  2 days ago                    │ It: two\n"
+     "  one    2 days ago                  │ It: two\n"
      "❯ two ✓  2 days ago                  │ \n"},
     {"search, plain", PICK_SEARCH, words, 1, "t w", 90, 24, LOOK_PLAIN,
      "two (current)  2 days ago\n"
      "Preview:\n"
      "You: say two\n"
      "It: two\n"
-     "Esc leave\n"
+     "Esc cancel\n"
      "search: tw, Enter: two\n"},
 };
 
@@ -257,7 +257,7 @@ static void rewind_looks(void **state)
 
     (void)state;
     panel_shows(p, 60, 24, LOOK_NORMAL,
-                "❯ and the tests  1 min ago\n  fix the parser  3 min ago, 2 files\n");
+                "❯ and the tests   1 min ago\n  fix the parser  3 min ago, 2 files\n");
     panel_keys(p, "down enter");
     panel_shows(
         p, 80, 24, LOOK_NORMAL,
@@ -267,7 +267,7 @@ static void rewind_looks(void **state)
 
     p = dialog_rewind_new(NULL, 0);
     panel_fits(p);
-    panel_shows(p, 80, 24, LOOK_NORMAL, "Nothing was said yet.\n");
+    panel_shows(p, 80, 24, LOOK_NORMAL, "There is no message to go back to yet.\n");
     assert_int_equal(panel_keys(p, "enter down enter"), PANEL_OPEN);
     assert_int_equal(panel_keys(p, "esc"), PANEL_LEFT);
     panel_free(p);

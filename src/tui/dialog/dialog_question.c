@@ -18,6 +18,7 @@ struct question {
     const struct json *is;
     size_t options; /* rows; the one behind them takes words */
     bool is_multi;
+    struct buf words;  /* what was written in that row */
     struct buf answer; /* empty: none yet */
 };
 
@@ -43,11 +44,20 @@ static struct dialog_page *page_at(struct question_dialog *d)
 
 static void question_body(void *arg, const struct view *v, struct lines *ret)
 {
+    CLEANUP(buf_release) struct buf line = BUF_INIT(2 * DIALOG_MAX_TEXT);
     struct question *q = arg;
+    struct str shown;
 
     dialog_text(v, ROLE_TEXT, json_get_str(q->is, "question"), ret);
     if (q->is_multi)
         dialog_text(v, ROLE_FAINT, STR("Several may be chosen: Space checks, Enter goes on."), ret);
+    /* What the rows do not show when one comes back. */
+    shown = q->is_multi ? buf_str(&q->words) : buf_str(&q->answer);
+    if (shown.len) {
+        buf_adds(&line, "Your answer: ");
+        buf_add(&line, shown);
+        dialog_text(v, ROLE_FAINT, buf_str(&line), ret);
+    }
 }
 
 static void review_body(void *arg, const struct view *v, struct lines *ret)
@@ -86,32 +96,51 @@ static void add_choice(struct buf *answer, struct str text)
     buf_add(answer, text);
 }
 
-static void take_answer(struct question *q)
+/* What is checked, and the words beside it. */
+static void keep_checks(struct question *q)
 {
-    CLEANUP(buf_release) struct buf words = BUF_INIT(DIALOG_MAX_TEXT);
-    size_t row = menu_at(q->page.menu);
-
     buf_clear(&q->answer);
-    for (size_t i = 0; q->is_multi && i < q->options; i++) {
+    for (size_t i = 0; i < q->options; i++) {
         if (menu_is_checked(q->page.menu, i))
             add_choice(&q->answer, label_of(q, i));
     }
+    if (q->words.len)
+        add_choice(&q->answer, buf_str(&q->words));
+}
+
+static void take_answer(struct question *q)
+{
+    size_t row = menu_at(q->page.menu);
+
     if (row == q->options) {
-        dialog_page_words(&q->page, &words);
-        add_choice(&q->answer, buf_str(&words));
+        buf_clear(&q->words);
+        dialog_page_words(&q->page, &q->words);
         dialog_page_close(&q->page);
-    } else if (!q->answer.len) {
-        add_choice(&q->answer, label_of(q, row)); /* Enter alone chooses what it stands on */
-        if (q->is_multi)
-            menu_check(q->page.menu, row, true);
     }
+    if (q->is_multi) {
+        keep_checks(q);
+        if (!q->answer.len && row < q->options) { /* Enter alone chooses what it stands on */
+            menu_check(q->page.menu, row, true);
+            keep_checks(q);
+        }
+    } else {
+        buf_clear(&q->answer);
+        add_choice(&q->answer, row == q->options ? buf_str(&q->words) : label_of(q, row));
+    }
+    q->page.text_start = buf_str(&q->words);
 }
 
 static void go(struct question_dialog *d, size_t at)
 {
     struct dialog_page *from = page_at(d);
 
+    /* The page shows its checks: they are the answer, whichever key leaves it. */
+    if (d->at < d->count && d->questions[d->at].is_multi)
+        keep_checks(&d->questions[d->at]);
+
     d->at = at;
+    if (at < d->count)
+        dialog_page_changed(&d->questions[at].page);
     dialog_page_follow(page_at(d), from); /* one dialog, one beginning */
     dialog_page_changed(&d->ask.page);
     menu_move_to(d->ask.page.menu, ROW_SEND);
@@ -199,6 +228,7 @@ static void question_free(struct panel *p)
 
     for (size_t i = 0; i < d->count; i++) {
         dialog_page_release(&d->questions[i].page);
+        buf_release(&d->questions[i].words);
         buf_release(&d->questions[i].answer);
     }
     dialog_ask_free(p);
@@ -214,6 +244,7 @@ static void question_init(struct question *q, const struct json *is, size_t numb
         buf_addf(&title, " (%zu of %zu)", number + 1, count);
     q->is = is;
     q->is_multi = json_get_bool(is, "multiSelect", false);
+    q->words = (struct buf)BUF_INIT(DIALOG_MAX_TEXT);
     q->answer = (struct buf)BUF_INIT(DIALOG_MAX_TEXT);
     dialog_page_init(&q->page, buf_str(&title),
                      MENU_NUMBERS | MENU_WHOLE | (q->is_multi ? MENU_CHECKS : 0));

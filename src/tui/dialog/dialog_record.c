@@ -15,7 +15,7 @@ static void record_body(void *arg, const struct view *v, struct lines *ret)
     struct dialog_ask *d = arg;
 
     dialog_text(v, ROLE_BAD, d->asked.reason, ret);
-    dialog_text(v, ROLE_TEXT, STR("What was said until now is safe."), ret);
+    dialog_text(v, ROLE_TEXT, STR("The conversation up to here is safe."), ret);
 }
 
 /* No interrupt: the turn ends by itself, and says why. */
@@ -34,9 +34,8 @@ static const struct panel_kind record_kind = {
 
 struct dialog_ask *dialog_record_new(const struct ask *ask, const char *dir)
 {
-    struct dialog_ask *d =
-        dialog_ask_make(sizeof(*d), ask, dir, STR("The session can no longer be written down"),
-                        MENU_NUMBERS | MENU_WHOLE);
+    struct dialog_ask *d = dialog_ask_make(
+        sizeof(*d), ask, dir, STR("The session can no longer be saved"), MENU_NUMBERS | MENU_WHOLE);
 
     d->page.title_role = ROLE_WARNING;
     d->page.leave = "stop";

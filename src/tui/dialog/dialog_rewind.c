@@ -30,7 +30,7 @@ static void messages_body(void *arg, const struct view *v, struct lines *ret)
 
     dialog_text(v, ROLE_FAINT,
                 menu_count(d->messages.menu) ? STR("Back to before which message?")
-                                             : STR("Nothing was said yet."),
+                                             : STR("There is no message to go back to yet."),
                 ret);
 }
 

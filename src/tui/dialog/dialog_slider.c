@@ -172,7 +172,7 @@ static void draw_keys(const struct dialog_pick *d, const struct view *v, bool is
 
     if (!is_all_off(d))
         buf_addf(&text, v->plain ? "%s move%s" : "%s move%sEnter choose%s", arrows, dot, dot);
-    buf_adds(&text, "Esc leave");
+    buf_adds(&text, "Esc cancel");
     dialog_keys(v, buf_str(&text), ret);
     if (!v->plain)
         return;

@@ -47,20 +47,20 @@ static void trust_body(void *arg, const struct view *v, struct lines *ret)
 
     dialog_text(v, ROLE_CODE, json_get_str(d->asked.input, "directory"), ret);
     dialog_text(v, ROLE_TEXT,
-                again ? STR("You have said no before, and what you want now needs a yes. Settings "
+                again ? STR("You have said no before, and this needs your trust. Settings "
                             "in a folder can name programs to run and places to send your key to.")
                       : STR("You have not been here before. Settings in a folder can name programs "
                             "to run and places to send your key to."),
                 ret);
     if (json_len(left_out))
-        dialog_text(v, ROLE_TEXT, STR("A yes would switch on:"), ret);
+        dialog_text(v, ROLE_TEXT, STR("Trusting it switches on:"), ret);
     else
         dialog_text(v, ROLE_FAINT, STR("There is nothing like that in it now."), ret);
     JSON_EACH(left_out, line) {
         draw_item(v, json_str(line), json_get_str(d->asked.input, "directory"), ret);
     }
     dialog_text(v, ROLE_TEXT,
-                STR("Without a yes its hooks and the permissions in its settings do not count, and "
+                STR("Without trust its hooks and the permissions in its settings do not count, and "
                     "there are no goals here."),
                 ret);
     dialog_text(v, ROLE_FAINT, STR("The answer is kept; tenax trust changes it."), ret);

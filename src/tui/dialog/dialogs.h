@@ -32,6 +32,10 @@ size_t dialog_pick_at(struct panel *p);
 struct panel *dialog_edit_new(struct str title, struct str text, bool vim);
 void dialog_edit_text(struct panel *p, struct buf *ret);
 
+/* One line that is not shown: a key. The text is lent until the panel goes. */
+struct panel *dialog_secret_new(struct str title, struct str text);
+struct str dialog_secret_text(struct panel *p);
+
 /* The messages one can go back to, newest first, then what shall go back. */
 struct dialog_rewind_point {
     struct str uuid, text, when; /* when: "3 min ago" */

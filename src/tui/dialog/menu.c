@@ -49,10 +49,13 @@ static bool can_stand(const struct menu *m, size_t i)
 void menu_add(struct menu *m, const struct menu_row *row)
 {
     struct row *r = vec_add(&m->rows);
+    int cells;
 
     *r = (struct row){.is = *row};
     r->is.label = arena_str(&m->arena, row->label);
     r->is.detail = arena_str(&m->arena, row->detail);
+    cells = width_of(row->label) + (row->is_current ? 2 : 0);
+    m->widest = cells > m->widest ? cells : m->widest;
     vec_push(&m->seen, m->rows.len - 1);
     if (!can_stand(m, m->at) && !row->is_off)
         m->at = m->seen.len - 1; /* the first one that can be chosen */

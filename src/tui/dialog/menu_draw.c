@@ -141,6 +141,16 @@ static enum fit row_fit(const struct row *r, bool whole, bool shows_detail)
     return (name || r->is.is_current) && !shows_detail ? FIT_SQUEEZED : FIT_CUT;
 }
 
+/* Details stand in a column, where the labels leave room for one and nothing is wrapped. */
+static int gap_to_detail(const struct menu *m, const struct view *v, int indent, int used)
+{
+    int column = indent + m->widest + 2;
+
+    if (m->flags & MENU_WHOLE || v->plain || column > v->cols * 3 / 5 || column < used + 2)
+        return 2;
+    return column - used;
+}
+
 static void draw_row(struct menu *m, const struct view *v, size_t i, struct lines *ret)
 {
     const struct row *r = menu_row_seen(m, i);
@@ -165,7 +175,7 @@ static void draw_row(struct menu *m, const struct view *v, size_t i, struct line
                                                        : used + 2 + MIN_DETAIL > v->cols);
     shows_detail = r->is.detail.len && !below;
     if (shows_detail) {
-        lines_spaces(&m->scratch, STYLE(ROLE_TEXT), 2);
+        lines_spaces(&m->scratch, STYLE(ROLE_TEXT), gap_to_detail(m, v, indent, used));
         lines_put(&m->scratch, STYLE(ROLE_FAINT), r->is.detail);
         whole = whole && (m->flags & MENU_WHOLE || v->plain);
     }

@@ -24,6 +24,7 @@ struct menu {
     size_t at;     /* of seen */
     size_t top;    /* the first one that is shown */
     size_t page;
+    int widest; /* label, with the mark of the one in force */
     struct lines scratch;
 };
 

@@ -214,6 +214,22 @@ void editor_text(const struct editor *e, struct buf *ret)
     editor_text_whole(&e->text, ret);
 }
 
+void editor_shown(const struct editor *e, struct buf *ret)
+{
+    editor_text_shown(&e->text, ret);
+}
+
+void editor_image(struct editor *e, const char *path)
+{
+    CLEANUP(buf_release) struct buf mention = BUF_INIT(64 << 10);
+
+    buf_addf(&mention, "@\"%s\"", path);
+    editor_step(e);
+    editor_text_paste(&e->text, buf_str(&mention));
+    editor_text_insert(&e->text, STR(" "));
+    editor_step(e);
+}
+
 void editor_take(struct editor *e, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf whole = BUF_INIT(BUF_NO_LIMIT);

@@ -52,7 +52,10 @@ enum editor_act editor_key(struct editor *e, const struct keypress *k, int64_t n
 
 /* The whole text, pastes unfolded; then it is empty and in the history. */
 void editor_take(struct editor *e, struct buf *ret);
-void editor_text(const struct editor *e, struct buf *ret); /* the same, and it stays */
+void editor_text(const struct editor *e, struct buf *ret);  /* the same, and it stays */
+void editor_shown(const struct editor *e, struct buf *ret); /* as it is seen: pastes folded */
+/* A picture in this file, as a mention that is folded to "[Image #1]". */
+void editor_image(struct editor *e, const char *path);
 void editor_set(struct editor *e, struct str text); /* the cursor at its end; can be undone */
 void editor_insert(struct editor *e, struct str text);
 void editor_older(struct editor *e); /* the prompt before, as Up has it */

@@ -235,7 +235,7 @@ static void draw_search(struct editor *e, const struct view *v, size_t rows, str
     }
     draw_text(e, v, &d, rows - 1, cursor);
     editor_text_release(&found);
-    draw_query(e, v, STR("ctrl+r older, enter takes it, esc back"), /*may_cut=*/false, ret, cursor);
+    draw_query(e, v, STR("Ctrl-R older, Enter takes it, Esc back"), /*may_cut=*/false, ret, cursor);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */

@@ -212,11 +212,12 @@ bool editor_list_news(struct editor_list *l)
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
+/* The names that are seen, and a row for how many more there are. */
 size_t editor_list_rows(const struct editor_list *l)
 {
     size_t count = editor_list_shows(l) ? completer_count(l->completer) : 0;
 
-    return count < EDITOR_LIST_ROWS ? count : EDITOR_LIST_ROWS;
+    return count <= EDITOR_LIST_ROWS ? count : EDITOR_LIST_ROWS + 1;
 }
 
 /* The name, the letters that matched set off. */
@@ -264,12 +265,33 @@ static void put_detail(struct str detail, int names, int cols, struct lines *row
     lines_put(row, STYLE(ROLE_FAINT), detail);
 }
 
+static void draw_more(const struct editor_list *l, const struct view *v, size_t end,
+                      struct lines *ret)
+{
+    size_t below = completer_count(l->completer) - end;
+    struct lines row = LINES_INIT;
+
+    lines_puts(&row, ROLE_FAINT, "  ");
+    if (l->top)
+        lines_putf(&row, STYLE(ROLE_FAINT), v->ascii || v->plain ? "%zu above" : "↑ %zu", l->top);
+    if (l->top && below)
+        lines_puts(&row, ROLE_FAINT, v->ascii || v->plain ? ", " : "  ");
+    if (below)
+        lines_putf(&row, STYLE(ROLE_FAINT), v->ascii || v->plain ? "%zu more below" : "↓ %zu more",
+                   below);
+    lines_end(&row);
+    lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
+    lines_release(&row);
+}
+
 void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, struct lines *ret)
 {
     size_t chosen = list_chosen(l);
+    bool has_more = completer_count(l->completer) > rows && rows > 1;
     struct lines row = LINES_INIT;
     int names;
 
+    rows -= has_more;
     if (chosen < l->top)
         l->top = chosen;
     if (chosen >= l->top + rows)
@@ -296,5 +318,7 @@ void editor_list_draw(struct editor_list *l, const struct view *v, size_t rows, 
         else
             lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);
     }
+    if (has_more)
+        draw_more(l, v, l->top + rows, ret);
     lines_release(&row);
 }

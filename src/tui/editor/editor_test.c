@@ -689,7 +689,7 @@ static const struct draw_case draw_cases[] = {
     {"'hello'", 4, 3, "hel\nlo|\n"},
     {"'\xe4\xbd\xa0'", 2, 3, "?|\n"},
     {"ctrl+r 'make'", 60, 5,
-     "> make it build\nsearch: make|   ctrl+r older, enter takes it, esc back\n"},
+     "> make it build\nsearch: make|   Ctrl-R older, Enter takes it, Esc back\n"},
     {"ctrl+r 'make'", 60, 1, "search: make|   make it build\n"},
     {"ctrl+r 'make' 'x'", 30, 5, "> make it build\nno match: makex|\n"},
 };

@@ -235,6 +235,24 @@ static size_t paste_number(const struct editor_text *t, struct str text)
     return n;
 }
 
+/* @"PATH.png" and nothing else. */
+static bool is_image(struct str text)
+{
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".gif", ".webp"};
+
+    if (!str_starts(text, STR("@\"")) || !str_ends(text, STR("\"")) || text.len < 4 ||
+        str_chr(text, '\n') < text.len)
+        return false;
+    text = str_first(text, text.len - 1);
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        struct str end = str_of(ends[i]);
+
+        if (text.len > end.len && str_eq_nocase(str_from(text, text.len - end.len), end))
+            return true;
+    }
+    return false;
+}
+
 bool editor_text_paste(struct editor_text *t, struct str text)
 {
     struct buf cleaned = BUF_INIT(EDITOR_MAX_TEXT);
@@ -244,7 +262,9 @@ bool editor_text_paste(struct editor_text *t, struct str text)
     clean(text, &cleaned);
     number = paste_number(t, buf_str(&cleaned));
     lines = count_lines(buf_str(&cleaned));
-    if ((lines <= EDITOR_FOLD_LINES && cleaned.len <= EDITOR_FOLD_BYTES) || number == FOLD_MAX) {
+    if ((lines <= EDITOR_FOLD_LINES && cleaned.len <= EDITOR_FOLD_BYTES &&
+         !is_image(buf_str(&cleaned))) ||
+        number == FOLD_MAX) {
         bool fits = editor_text_replace(t, t->cursor, t->cursor, buf_str(&cleaned));
 
         buf_release(&cleaned);
@@ -296,27 +316,42 @@ const struct editor_paste *editor_text_folded(const struct editor_text *t, size_
 
 void editor_text_label(const struct editor_paste *p, size_t number, struct buf *ret)
 {
-    if (p->lines > 1)
+    if (is_image(str_make(p->text, p->len)))
+        buf_addf(ret, "[Image #%zu]", number);
+    else if (p->lines > 1)
         buf_addf(ret, "[Pasted text #%zu +%zu lines]", number, p->lines);
     else
         buf_addf(ret, "[Pasted text #%zu +%zu bytes]", number, p->len);
 }
 
-void editor_text_unfold(const struct editor_text *t, struct str text, struct buf *ret)
+static void unfold(const struct editor_text *t, struct str text, bool by_label, struct buf *ret)
 {
     while (text.len) {
         size_t at = str_find(text, STR(FOLD_LEAD));
         const struct editor_paste *p;
+        size_t number = 0;
 
         buf_add(ret, str_first(text, at));
         text = str_from(text, at);
         if (text.len < EDITOR_FOLD_CHAR)
             return;
-        p = paste_at(t, text.ptr, NULL);
-        if (p)
+        p = paste_at(t, text.ptr, &number);
+        if (p && by_label)
+            editor_text_label(p, number, ret);
+        else if (p)
             buf_add(ret, str_make(p->text, p->len));
         text = str_from(text, EDITOR_FOLD_CHAR);
     }
+}
+
+void editor_text_unfold(const struct editor_text *t, struct str text, struct buf *ret)
+{
+    unfold(t, text, /*by_label=*/false, ret);
+}
+
+void editor_text_shown(const struct editor_text *t, struct buf *ret)
+{
+    unfold(t, editor_text_str(t), /*by_label=*/true, ret);
 }
 
 void editor_text_whole(const struct editor_text *t, struct buf *ret)

@@ -66,7 +66,7 @@ static inline struct str editor_text_str(const struct editor_text *t)
 bool editor_text_replace(struct editor_text *t, size_t from, size_t to, struct str with);
 /* From outside: cleaned first. */
 bool editor_text_insert(struct editor_text *t, struct str text);
-/* At the cursor: folded when it is long. */
+/* At the cursor: folded when it is long, or the mention of a picture. */
 bool editor_text_paste(struct editor_text *t, struct str text);
 /* The next change is undone by itself. */
 void editor_text_step(struct editor_text *t);
@@ -77,10 +77,12 @@ bool editor_text_redo(struct editor_text *t);
 #define EDITOR_FOLD_CHAR 4 /* its bytes */
 const struct editor_paste *editor_text_folded(const struct editor_text *t, size_t at,
                                               size_t *ret_number);
-/* "[Pasted text #1 +42 lines]" */
+/* "[Pasted text #1 +42 lines]", "[Image #1]" */
 void editor_text_label(const struct editor_paste *p, size_t number, struct buf *ret);
 /* Words that were taken out of this text, pastes unfolded. */
 void editor_text_unfold(const struct editor_text *t, struct str text, struct buf *ret);
+/* Everything as it is seen: a label in the place of each paste. */
+void editor_text_shown(const struct editor_text *t, struct buf *ret);
 /* Everything, pastes unfolded. */
 void editor_text_whole(const struct editor_text *t, struct buf *ret);
 /* Where the folded pastes are in that. */

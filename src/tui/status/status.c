@@ -1,7 +1,7 @@
 /*
- * status: the built-in line. Parts in the order of their place, each with how much it matters;
- * those that matter least go first when the window is narrow, and a long goal is shortened before
- * anything goes. UI thread.
+ * status: the built-in line, and the row that stands below a line of the user's own. Parts in the
+ * order of their place, each with how much it matters; those that matter least go first when the
+ * window is narrow, and a long goal is shortened before anything goes. UI thread.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tui/screen/width.h"
 #include "tui/status/statusline.h"
 
-#define MAX_PARTS 8
+#define MAX_PARTS 9
 #define MIN_GOAL 8 /* cells of a goal that are worth being shown */
 #define FULL_PERCENT 80
 
@@ -55,23 +55,34 @@ static const struct {
     const char *mode, *words;
     enum style_role role;
 } modes[] = {
-    {"acceptEdits", "accepts edits", ROLE_MODE_EDITS},
-    {"plan", "plan mode", ROLE_MODE_PLAN},
-    {"auto", "auto", ROLE_MODE_EDITS},
-    {"dontAsk", "asks nothing", ROLE_MODE_PLAN},
+    {"acceptEdits", "accept edits on", ROLE_MODE_EDITS},
+    {"plan", "plan mode on", ROLE_MODE_PLAN},
+    {"auto", "auto mode on", ROLE_MODE_EDITS},
+    {"dontAsk", "don't ask on", ROLE_MODE_PLAN},
     {"bypassPermissions", "permissions off", ROLE_MODE_BYPASS},
 };
 
-/* The default mode goes without saying. */
-static void add_mode(struct parts *p, const char *mode)
+/* What decides about the next call and what goes on besides. Of the default mode there is nothing
+ * to say. */
+static void add_state(const struct status *s, struct parts *p)
 {
-    for (size_t i = 0; mode && i < ARRAY_LEN(modes); i++) {
-        if (strcmp(modes[i].mode, mode) == 0)
-            add(p, 0, modes[i].role, str_of(modes[i].words));
+    bool is_default = true;
+
+    if (s->tasks)
+        addf(p, 6, ROLE_FAINT, "%zu task%s", s->tasks, s->tasks == 1 ? "" : "s");
+    for (size_t i = 0; s->mode && i < ARRAY_LEN(modes); i++) {
+        if (strcmp(modes[i].mode, s->mode) != 0)
+            continue;
+        add(p, 0, modes[i].role, str_of(modes[i].words));
+        is_default = false;
     }
+    if (s->goal.len)
+        add(p, 1, ROLE_GOAL, s->goal);
+    else if (!s->hint.len)
+        addf(p, 8, ROLE_FAINT, "%s", is_default ? "? for shortcuts" : "Shift-Tab to change");
 }
 
-static void collect(const struct status *s, struct parts *p)
+static void add_facts(const struct status *s, struct parts *p)
 {
     if (s->vim)
         addf(p, 3, ROLE_ACCENT, "%s", s->vim);
@@ -84,11 +95,6 @@ static void collect(const struct status *s, struct parts *p)
         addf(p, 5, ROLE_FAINT, s->usd < 0.995 ? "$%.3f" : "$%.2f", s->usd);
     if (s->branch.len)
         add(p, 7, ROLE_FAINT, s->branch);
-    if (s->tasks)
-        addf(p, 6, ROLE_FAINT, "%zu task%s", s->tasks, s->tasks == 1 ? "" : "s");
-    add_mode(p, s->mode);
-    if (s->goal.len)
-        add(p, 1, ROLE_GOAL, s->goal);
 }
 
 static int parts_width(const struct parts *p, int dot)
@@ -124,20 +130,38 @@ static void fit(struct parts *p, int cols, int dot)
     }
 }
 
-void status_draw(const struct status *s, const struct view *v, struct lines *ret)
+static void draw_parts(struct parts *p, const struct view *v, struct lines *ret)
 {
     struct lines line = LINES_INIT;
     struct str dot = str_of(v->ascii || v->plain ? ", " : " · ");
-    struct parts p = {0};
 
-    collect(s, &p);
-    fit(&p, v->cols, width_of(dot));
-    for (size_t i = 0; i < p.len; i++) {
+    fit(p, v->cols, width_of(dot));
+    for (size_t i = 0; i < p->len; i++) {
         if (i)
             lines_put(&line, STYLE(ROLE_FAINT), dot);
-        lines_puts(&line, p.list[i].role, p.list[i].text);
+        lines_puts(&line, p->list[i].role, p->list[i].text);
     }
     lines_end(&line);
     lines_add_cut(ret, lines_at(&line, 0), v->cols, v->ascii);
     lines_release(&line);
+}
+
+void status_draw(const struct status *s, const struct view *v, struct lines *ret)
+{
+    struct parts p = {0};
+
+    if (s->hint.len)
+        add(&p, 2, ROLE_FAINT, s->hint);
+    else
+        add_facts(s, &p);
+    add_state(s, &p);
+    draw_parts(&p, v, ret);
+}
+
+void status_draw_state(const struct status *s, const struct view *v, struct lines *ret)
+{
+    struct parts p = {0};
+
+    add_state(s, &p);
+    draw_parts(&p, v, ret);
 }

@@ -1,7 +1,8 @@
 /*
  * The line at the bottom: model · context · cost · mode · goal, or what a command of the user says.
+ * Below the latter mode, goal and background tasks have a row that no command can take away.
  *
- * The built-in line is a pure function of a struct status. A statusLine command (settings) is run
+ * Both rows of tenax are pure functions of a struct status. A statusLine command (settings) is run
  * by a thread of its own: JSON on its standard input, 300 ms after the last reason to run it, one
  * at a time (a newer one ends the older), 5 s at most; a failure keeps the old text, empty output
  * clears it. Before its first result its row is kept free. UI thread.
@@ -30,9 +31,12 @@ struct status {
     const char *vim;     /* NULL */
     struct str goal;     /* the pill; empty: none */
     struct str branch;
-    size_t tasks; /* in the background */
+    size_t tasks;    /* in the background */
+    struct str hint; /* in the place of model, context, cost and branch; empty: none */
 };
 void status_draw(const struct status *s, const struct view *v, struct lines *ret);
+/* Mode, goal and tasks alone. */
+void status_draw_state(const struct status *s, const struct view *v, struct lines *ret);
 
 /* What only the front end knows. */
 struct statusline_seen {

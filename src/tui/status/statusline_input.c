@@ -104,18 +104,18 @@ static int64_t used_tokens(const struct event *step)
     return step ? step->usage.input + step->usage.cache_read + step->usage.cache_write : 0;
 }
 
-/* In tenths: what is left is a short number, too. */
-static int64_t used_permille(int64_t used, int64_t window)
+/* Whole numbers: scripts compare them with [ -gt ]. */
+static int64_t used_percent(int64_t used, int64_t window)
 {
-    double permille = window > 0 ? 1000.0 * (double)used / (double)window : 0;
+    double percent = window > 0 ? 100.0 * (double)used / (double)window : 0;
 
-    return permille > 1000 ? 1000 : (int64_t)(permille + 0.5);
+    return percent > 100 ? 100 : (int64_t)(percent + 0.5);
 }
 
 static void write_window(const struct event *step, const struct turn_report *r, int64_t window,
                          struct jw *w)
 {
-    int64_t used = used_permille(used_tokens(step), window);
+    int64_t used = used_percent(used_tokens(step), window);
     int64_t input = 0;
     int64_t output = 0;
 
@@ -128,10 +128,8 @@ static void write_window(const struct event *step, const struct turn_report *r, 
     jw_ki64(w, "total_input_tokens", input);
     jw_ki64(w, "total_output_tokens", output);
     jw_ki64(w, "context_window_size", window);
-    jw_key(w, "used_percentage");
-    jw_double(w, (double)used / 10);
-    jw_key(w, "remaining_percentage");
-    jw_double(w, (double)(1000 - used) / 10);
+    jw_ki64(w, "used_percentage", used);
+    jw_ki64(w, "remaining_percentage", 100 - used);
     write_usage(step, w);
     jw_object_end(w);
     jw_kbool(w, "exceeds_200k_tokens",

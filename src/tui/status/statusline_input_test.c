@@ -175,8 +175,8 @@ static void after_work(void **state)
         "session_name=The engine",
         "cost.total_lines_added=4",
         "cost.total_lines_removed=1",
-        "context_window.used_percentage=64.1",
-        "context_window.remaining_percentage=35.9", /* 100 - 64.1 has 15 digits */
+        "context_window.used_percentage=64",
+        "context_window.remaining_percentage=36",
         "context_window.current_usage.input_tokens=128195",
         "context_window.current_usage.output_tokens=3",
         "context_window.current_usage.cache_read_input_tokens=5",

@@ -48,48 +48,58 @@ static const struct {
      {ALL},
      120,
      false,
-     "claude-opus-4-5 · 42% context · $1.50 · main · 2 tasks · plan mode · goal: all tests pass, 3 "
-     "of 5"},
+     "claude-opus-4-5 · 42% context · $1.50 · main · 2 tasks · plan mode on · goal: all tests "
+     "pass, "
+     "3 of 5"},
     {"ascii",
      {ALL},
      120,
      true,
-     "claude-opus-4-5, 42% context, $1.50, main, 2 tasks, plan mode, goal: all tests pass, 3 of 5"},
+     "claude-opus-4-5, 42% context, $1.50, main, 2 tasks, plan mode on, goal: all tests pass, "
+     "3 of 5"},
     {"the goal is cut first",
      {ALL},
      80,
      false,
-     "claude-opus-4-5 · 42% context · $1.50 · main · 2 tasks · plan mode · goal: all …"},
+     "claude-opus-4-5 · 42% context · $1.50 · main · 2 tasks · plan mode on · goal: a…"},
     {"then the branch goes",
      {ALL},
      72,
      false,
-     "claude-opus-4-5 · 42% context · $1.50 · 2 tasks · plan mode · goal: all…"},
+     "claude-opus-4-5 · 42% context · $1.50 · plan mode on · goal: all tests …"},
     {"then the tasks",
      {ALL},
      60,
      false,
-     "claude-opus-4-5 · 42% context · $1.50 · plan mode · goal: a…"},
-    {"then cost and model", {ALL}, 40, false, "42% context · plan mode · goal: all tes…"},
-    {"20 columns", {ALL}, 20, false, "plan mode · goal: a…"},
-    {"10 columns: the mode", {ALL}, 10, false, "plan mode"},
-    {"nothing known", {.context_percent = -1, .usd = NAN, .mode = "default"}, 80, false, ""},
+     "claude-opus-4-5 · 42% context · plan mode on · goal: all te…"},
+    {"then cost and model", {ALL}, 40, false, "42% context · plan mode on · goal: all …"},
+    {"20 columns", {ALL}, 20, false, "plan mode on"},
+    {"10 columns: the mode", {ALL}, 10, false, "plan mode…"},
+    {"nothing known",
+     {.context_percent = -1, .usd = NAN, .mode = "default"},
+     80,
+     false,
+     "? for shortcuts"},
     {"small sums",
      {.context_percent = 3, .usd = 0.0123, .mode = "default"},
      80,
      false,
-     "3% context · $0.012"},
+     "3% context · $0.012 · ? for shortcuts"},
     {"bypass",
      {.context_percent = -1, .usd = NAN, .mode = "bypassPermissions"},
      80,
      false,
-     "permissions off"},
+     "permissions off · Shift-Tab to change"},
     {"vim",
      {.context_percent = 9, .usd = NAN, .vim = "INSERT", .mode = "acceptEdits"},
      80,
      false,
-     "INSERT · 9% context · accepts edits"},
-    {"one task", {.context_percent = -1, .usd = NAN, .tasks = 1}, 80, false, "1 task"},
+     "INSERT · 9% context · accept edits on · Shift-Tab to change"},
+    {"one task",
+     {.context_percent = -1, .usd = NAN, .tasks = 1},
+     80,
+     false,
+     "1 task · ? for shortcuts"},
     {"wide characters",
      {.context_percent = -1, .usd = NAN, .goal = STR_INIT("全部のテストが通る")},
      10,
@@ -111,6 +121,30 @@ static void built_in(void **state)
         if (!str_is(buf_str(&text), status_rows[i].shown))
             fail_msg("%s: '%s', and not '%s'", status_rows[i].name, buf_cstr(&text),
                      status_rows[i].shown);
+    }
+}
+
+/* Below a line of the user's own nothing of the state is ever missing. */
+static void state_alone(void **state)
+{
+    static const struct {
+        struct status status;
+        const char *shown;
+    } rows[] = {
+        {{ALL}, "2 tasks · plan mode on · goal: all tests pass, 3 of 5"},
+        {{.mode = "bypassPermissions"}, "permissions off · Shift-Tab to change"},
+        {{.mode = "default"}, "? for shortcuts"},
+        {{.mode = "auto", .hint = STR_INIT("Interrupted")}, "auto mode on"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(lines_release) struct lines ls = LINES_INIT;
+        struct view v = {.cols = 80, .rows = 1};
+
+        status_draw_state(&rows[i].status, &v, &ls);
+        if (!str_is(lines_at(&ls, 0).text, rows[i].shown))
+            fail_msg("'%.*s', and not '%s'", STR_ARG(lines_at(&ls, 0).text), rows[i].shown);
     }
 }
 
@@ -760,6 +794,7 @@ UNIT_TEST(statusline)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in),
+        cmocka_unit_test(state_alone),
         cmocka_unit_test(built_in_fits),
         cmocka_unit_test(plan),
         cmocka_unit_test(remotes),

@@ -17,6 +17,25 @@ const load = (name) => import(pathToFileURL(from_installed.resolve(name)).href);
 export const sdk = await load('@anthropic-ai/claude-agent-sdk');
 export const { z } = await load('zod');
 
+// The names in the SDK's own types: members of Options, methods of Query.
+export function declarations() {
+    const text = readFileSync(join(dirname(from_installed.resolve('@anthropic-ai/claude-agent-sdk')), 'sdk.d.ts'), 'utf8');
+    const members = (start) => {
+        const names = [];
+        let depth = 0;
+        for (const line of text.slice(text.indexOf(start)).split('\n')) {
+            const code = line.trim();
+            if (/^(\*|\/[*/])/.test(code)) continue;
+            const name = /^([A-Za-z_]+)\??\s*[:(<]/.exec(code);
+            if (depth === 1 && name) names.push(name[1]);
+            depth += (code.match(/{/g) ?? []).length - (code.match(/}/g) ?? []).length;
+            if (depth <= 0 && names.length) break;
+        }
+        return names;
+    };
+    return { options: members('export declare type Options = '), methods: members('export declare interface Query ') };
+}
+
 // Sanitizers make everything several times slower, and the machine may be busy.
 const CASE_MS = 60_000;
 
@@ -187,6 +206,11 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         const got = await this.all(this.query(prompt, options));
         if (got.thrown && !got.result?.is_error) throw got.thrown;
         return got;
+    }
+
+    // What the SDK does itself unless it is given another way.
+    spawn({ command, args, cwd, env, signal }) {
+        return spawn(command, args, { cwd, env, signal, stdio: ['pipe', 'pipe', 'ignore'] });
     }
 
     // Runs a program on this home; its output.

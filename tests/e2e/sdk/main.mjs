@@ -5,5 +5,6 @@ import './permissions.mjs';
 import './hooks.mjs';
 import './sessions.mjs';
 import './steering.mjs';
+import './matrix.mjs';
 
 process.exit((await run_cases(process.argv.slice(4), 4)) ? 1 : 0);

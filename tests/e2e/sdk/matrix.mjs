@@ -1,0 +1,313 @@
+// Every option and every method of the SDK, one short scene for each way it is used. The last scene reads
+// the SDK's own declarations and fails when one of them has no scene here or in another file.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { declarations, sdk, test } from './harness.mjs';
+
+const bypass = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
+const ok = 'step\n sticky\n text ok\n';
+const call = (name, input, more = '') => `step\n call ${name} ${JSON.stringify(input)}\nstep\n ${more}\n text done\n`;
+const covered = new Set();
+
+// name: the option; then what is passed, what the model says, and what must have come of it.
+function option(name, about, options, scenario, check = () => {}) {
+    covered.add(name);
+    test(`option ${name}: ${about}`, async (t) => {
+        await t.model(scenario, { left: true });
+        const given = typeof options === 'function' ? options(t) : options;
+        const got = await t.ask('go', given);
+        assert.equal(got.result?.type, 'result', t.stderr);
+        await check(got, t);
+    });
+}
+
+// fn gets the query, the case and what the model is asked; the input stays open meanwhile.
+function method(name, about, fn, scenario = ok, options = {}) {
+    covered.add(name);
+    test(`method ${name}: ${about}`, async (t) => {
+        await t.model(scenario, { left: true });
+        let end;
+        const over = new Promise((done) => (end = done));
+        async function* input() {
+            yield { type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' };
+            await over;
+        }
+        const q = t.query(input(), options);
+        let result;
+        for await (const m of q) {
+            if (m.type !== 'result') continue;
+            if (!result) await fn(q, t, m);
+            result = m;
+            end();
+        }
+        assert.ok(result);
+    });
+}
+
+const said = (text) => (got) => assert.equal(got.result.result, text);
+const model_of = (name) => (got) => assert.equal(got.init.model, name);
+const body = (check) => (got, t) => check(t.requests()[0], got);
+const denied = (n) => (got) => assert.equal(got.result.permission_denials.length, n);
+const refused = (name) => (got, t) => assert.match(t.stderr, new RegExp(`${name}`));
+
+// ---- models and effort ----
+for (const [alias, name] of [['sonnet', 'claude-sonnet-5'], ['opus', 'claude-opus-5-5'], ['haiku', 'claude-haiku-4-5'],
+    ['default', 'claude-sonnet-5'], ['claude-sonnet-4-5', 'claude-sonnet-4-5'], ['anthropic/claude-opus-4-5', 'claude-opus-4-5']])
+    option('model', alias, { model: alias }, ok, model_of(name));
+for (const effort of ['low', 'medium', 'high'])
+    option('effort', effort, { model: 'claude-opus-4-5', effort }, ok, body((b) => assert.equal(b.output_config.effort, effort)));
+for (const effort of ['xhigh', 'max'])
+    option('effort', effort, { model: 'claude-sonnet-5', effort }, ok, body((b) => assert.equal(b.output_config.effort, effort)));
+option('thinking', 'adaptive', { model: 'claude-sonnet-5', thinking: { type: 'adaptive' } }, ok, said('ok'));
+option('thinking', 'disabled', { thinking: { type: 'disabled' } }, ok, body((b) => assert.ok(!b.thinking || b.thinking.type === 'disabled')));
+option('thinking', 'enabled', { model: 'claude-sonnet-4-5', thinking: { type: 'enabled', budgetTokens: 2000 } }, ok,
+    body((b) => assert.equal(b.thinking.budget_tokens, 2000)));
+option('maxThinkingTokens', 'a budget', { model: 'claude-sonnet-4-5', maxThinkingTokens: 3000 }, ok,
+    body((b) => assert.equal(b.thinking.budget_tokens, 3000)));
+option('maxThinkingTokens', 'none', { maxThinkingTokens: 0 }, ok, said('ok'));
+option('fallbackModel', 'not needed', { model: 'sonnet', fallbackModel: 'haiku' }, ok, model_of('claude-sonnet-5'));
+option('betas', 'are refused visibly', { betas: ['context-1m-2025-08-07'] }, ok, refused('betas'));
+option('taskBudget', 'is refused visibly', { taskBudget: { total: 50000 } }, ok, refused('task-budget'));
+
+// ---- limits ----
+for (const n of [1, 2, 3])
+    option('maxTurns', `${n}`, { maxTurns: n, ...bypass }, 'step\n sticky\n call Bash {"command": "true"}\n',
+        (got, t) => { assert.equal(got.result.subtype, 'error_max_turns'); assert.equal(t.requests().length, n); });
+option('maxTurns', 'enough', { maxTurns: 5 }, ok, said('ok'));
+option('maxBudgetUsd', 'enough', { maxBudgetUsd: 10 }, ok, said('ok'));
+
+// ---- permissions ----
+const echo = { command: 'touch made' };
+option('permissionMode', 'default denies what asks', { permissionMode: 'default' }, call('Bash', echo), denied(1));
+option('permissionMode', 'dontAsk denies', { permissionMode: 'dontAsk' }, call('Bash', echo), denied(1));
+option('permissionMode', 'acceptEdits writes', { permissionMode: 'acceptEdits' }, call('Write', { file_path: 'a', content: 'x' }),
+    (got, t) => assert.equal(t.read('a'), 'x'));
+option('permissionMode', 'acceptEdits runs no other command', { permissionMode: 'acceptEdits' }, call('Bash', { command: 'curl -o x localhost:1' }), denied(1));
+option('permissionMode', 'plan changes nothing', { permissionMode: 'plan' }, call('Write', { file_path: 'a', content: 'x' }),
+    (got, t) => assert.ok(!existsSync(join(t.dir, 'a'))));
+option('permissionMode', 'bypassPermissions runs', bypass, call('Bash', echo), (got, t) => assert.ok(existsSync(join(t.dir, 'made'))));
+option('allowDangerouslySkipPermissions', 'alone changes no mode', { allowDangerouslySkipPermissions: true }, ok,
+    (got) => assert.equal(got.init.permissionMode, 'default'));
+option('allowedTools', 'a name', { allowedTools: ['Bash'] }, call('Bash', echo), denied(0));
+option('allowedTools', 'a prefix', { allowedTools: ['Bash(touch:*)'] }, call('Bash', echo), denied(0));
+option('allowedTools', 'another prefix', { allowedTools: ['Bash(ls:*)'] }, call('Bash', echo), denied(1));
+option('allowedTools', 'several', { allowedTools: ['Write', 'Edit', 'Bash(touch *)'] }, call('Bash', echo), denied(0));
+option('disallowedTools', 'a name is not offered', { disallowedTools: ['Bash'] }, ok, (got) => assert.ok(!got.init.tools.includes('Bash')));
+option('disallowedTools', 'a rule wins over bypass', { ...bypass, disallowedTools: ['Bash(touch:*)'] }, call('Bash', echo),
+    (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
+option('tools', 'a list', { tools: ['Read', 'Glob'] }, ok, (got) => assert.deepEqual(got.init.tools.filter((x) => !x.includes('goal')), ['Read', 'Glob']));
+option('tools', 'none', { tools: [] }, ok, (got) => assert.deepEqual(got.init.tools.filter((x) => !x.includes('goal')), []));
+option('tools', 'the preset', { tools: { type: 'preset', preset: 'claude_code' } }, ok, (got) => assert.ok(got.init.tools.includes('Bash')));
+option('canUseTool', 'is asked with what is needed', (t) => ({ canUseTool: async (name, input, more) => {
+    t.asked = { name, input, more };
+    return { behavior: 'allow', updatedInput: input };
+} }), call('Bash', echo), (got, t) => {
+    assert.equal(t.asked.name, 'Bash');
+    assert.equal(t.asked.input.command, 'touch made');
+    assert.ok(t.asked.more.toolUseID && t.asked.more.signal);
+});
+option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ behavior: 'deny', message: 'not today' }) }, call('Bash', echo, 'if-result "not today"'), said('done'));
+option('permissionPrompts', 'is refused visibly', { permissionPrompts: 'none' }, ok);
+option('permissionPromptToolName', 'a tool is refused visibly', { permissionPromptToolName: 'mcp__a__b' }, ok, refused('permission-prompt-tool'));
+
+// ---- settings ----
+option('settings', 'an object', { settings: { model: 'opus' } }, ok, model_of('claude-opus-5-5'));
+option('settings', 'a file', (t) => ({ settings: t.file('s.json', '{"model":"haiku"}') }), ok, model_of('claude-haiku-4-5'));
+option('settings', 'rules', { settings: { permissions: { allow: ['Bash(touch:*)'] } } }, call('Bash', echo), denied(0));
+option('settings', 'a hook', (t) => ({ settings: { hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command: 'echo no >&2; exit 2' }] }] } }, ...bypass }),
+    call('Bash', echo), (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
+for (const [sources, seen] of [[['project'], true], [['project', 'local', 'user'], true], [['local'], false], [[], false], [['user'], false]])
+    option('settingSources', JSON.stringify(sources), (t) => {
+        t.file('.claude/settings.json', '{"model":"haiku"}');
+        return { settingSources: sources };
+    }, ok, model_of(seen ? 'claude-haiku-4-5' : 'claude-sonnet-5'));
+option('settingSources', 'left out reads all', (t) => { t.file('.claude/settings.json', '{"model":"haiku"}'); return {}; }, ok, model_of('claude-haiku-4-5'));
+option('managedSettings', 'a denial holds in every mode', { ...bypass, managedSettings: { permissions: { deny: ['Bash(touch:*)'] } } }, call('Bash', echo),
+    (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
+option('managedSettings', 'permits nothing', { managedSettings: { permissions: { allow: ['Bash'] } } }, call('Bash', echo), denied(1));
+option('managedSettings', 'a tool by its name is not offered', { managedSettings: { permissions: { deny: ['WebFetch'] } } }, ok,
+    (got) => assert.ok(!got.init.tools.includes('WebFetch')));
+option('managedSettings', 'forbids bypass', { managedSettings: { permissions: { disableBypassPermissionsMode: 'disable' } } }, ok, said('ok'));
+option('projectConfigRoot', 'is refused visibly', (t) => ({ projectConfigRoot: t.dir }), ok);
+
+// ---- sessions ----
+const ID = '6f1b2c3d-0a1b-4c2d-8e3f-405060708090';
+option('sessionId', 'is kept', { sessionId: ID }, ok, (got) => assert.equal(got.init.session_id, ID));
+option('persistSession', 'false leaves no transcript', { persistSession: false }, ok, (got, t) => {
+    const projects = join(t.home, '.tenax/projects');
+    assert.ok(!existsSync(projects) || !readdirSync(projects, { recursive: true }).some((f) => f.endsWith('.jsonl')));
+});
+option('title', 'is what lists show', { title: 'A fine title' }, ok, async (got, t) => assert.match(await t.tenax(['sessions', 'list']), /A fine title/));
+for (const name of ['resume', 'continue', 'forkSession', 'resumeSessionAt', 'resumeDropsTurn']) covered.add(name);
+const again = (about, options, check) => test(`option resume: ${about}`, async (t) => {
+    await t.model('step\n if-prompt "one"\n text first\nstep\n if-prompt "two"\n text second\nstep\n sticky\n text third\n', { left: true });
+    const one = await t.ask('one', { sessionId: ID });
+    const two = await t.ask('two', { resume: ID });
+    const got = await t.all(t.query('three', options(one, two)));
+    await check(got, t, t.requests().at(-1));
+});
+const has = (request, text) => JSON.stringify(request.messages).includes(text);
+again('by its id', () => ({ resume: ID }), (got, t, last) => { assert.equal(got.init.session_id, ID); assert.ok(has(last, 'second')); });
+again('continue takes the same session', () => ({ continue: true }), (got) => assert.equal(got.init.session_id, ID));
+again('forkSession has another id', () => ({ resume: ID, forkSession: true }), (got, t, last) => {
+    assert.notEqual(got.init.session_id, ID);
+    assert.ok(has(last, 'second'));
+});
+again('forkSession with a sessionId', () => ({ resume: ID, forkSession: true, sessionId: ID.replace('6f', '7f') }), (got) => assert.equal(got.init.session_id, ID.replace('6f', '7f')));
+again('continue and forkSession', () => ({ continue: true, forkSession: true }), (got) => assert.notEqual(got.init.session_id, ID));
+again('resumeSessionAt leaves out what follows', (one) => ({ resume: ID, resumeSessionAt: one.of('assistant')[0].uuid }), (got, t, last) => {
+    assert.ok(has(last, 'first'));
+    assert.ok(!has(last, 'second'));
+});
+again('resumeDropsTurn refuses another turn', (one) => ({ resume: ID, resumeSessionAt: one.of('assistant')[0].uuid, resumeDropsTurn: ID }), (got) => {
+    assert.equal(got.result.subtype, 'error_during_execution');
+    assert.match(got.result.errors[0], /^Resume rejected by --resume-drops-turn:/);
+});
+test('option resume: a session that is not there ends with a result', async (t) => {
+    await t.model(ok, { left: true });
+    const got = await t.all(t.query('go', { resume: ID }));
+    assert.equal(got.result.subtype, 'error_during_execution');
+    assert.match(got.result.errors[0], /no session/);
+});
+option('enableFileCheckpointing', 'is accepted', { enableFileCheckpointing: true }, ok, said('ok'));
+
+// ---- prompts ----
+option('systemPrompt', 'a text', { systemPrompt: 'Be brief.' }, ok, body((b) => assert.match(JSON.stringify(b.system), /Be brief\./)));
+option('systemPrompt', 'the preset', { systemPrompt: { type: 'preset', preset: 'claude_code' } }, ok, body((b) => assert.ok(JSON.stringify(b.system).length > 500)));
+option('systemPrompt', 'the preset and more', { systemPrompt: { type: 'preset', preset: 'claude_code', append: 'In Latin.' } }, ok, body((b) => assert.match(JSON.stringify(b.system), /In Latin\./)));
+option('systemPrompt', 'the boundary is not sent', { systemPrompt: ['Static.', sdk.SYSTEM_PROMPT_DYNAMIC_BOUNDARY ?? '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__', 'Dynamic.'] }, ok, body((b) => {
+    assert.match(JSON.stringify(b.system), /Static\..*Dynamic\./);
+    assert.doesNotMatch(JSON.stringify(b), /DYNAMIC_BOUNDARY/);
+}));
+option('systemPrompt', 'several parts', { systemPrompt: ['One.', 'Two.'] }, ok, body((b) => assert.match(JSON.stringify(b.system), /One\..*Two\./)));
+option('outputFormat', 'the result is the JSON text', { outputFormat: { type: 'json_schema', schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } } },
+    'step\n call StructuredOutput {"n": 3}\n', (got) => {
+        assert.deepEqual(got.result.structured_output, { n: 3 });
+        assert.deepEqual(JSON.parse(got.result.result), { n: 3 });
+    });
+option('planModeInstructions', 'are refused visibly', { planModeInstructions: 'Plan so.' }, ok, refused('planModeInstructions'));
+option('toolAliases', 'are refused visibly', { toolAliases: { Shell: 'Bash' } }, ok, refused('toolAliases'));
+option('agents', 'are answered', { agents: { a: { description: 'd', prompt: 'p' } } }, ok, said('ok'));
+option('agent', 'is answered', { agent: 'a' }, ok);
+option('skills', 'all', { skills: 'all' }, ok, said('ok'));
+option('skills', 'a list', { skills: ['a'] }, ok, said('ok'));
+option('plugins', 'are answered', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }] }; }, ok, said('ok'));
+option('pluginDelivery', 'initialize', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }], pluginDelivery: 'initialize' }; }, ok, said('ok'));
+option('promptSuggestions', 'are accepted', { promptSuggestions: true }, ok, said('ok'));
+
+// ---- servers ----
+option('mcpServers', 'on the command line', { mcpServers: { db: { command: 'true' } } }, ok, said('ok'));
+option('mcpServersDelivery', 'initialize', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'initialize' }, ok, said('ok'));
+option('mcpServersDelivery', 'argv', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'argv' }, ok, said('ok'));
+option('strictMcpConfig', 'is accepted', { strictMcpConfig: true }, ok, said('ok'));
+option('onElicitation', 'is accepted', { onElicitation: async () => ({ action: 'decline' }) }, ok, said('ok'));
+
+// ---- what the client sees ----
+option('includePartialMessages', 'true', { includePartialMessages: true }, ok, (got) => assert.ok(got.of('stream_event').length > 3));
+option('includePartialMessages', 'false', { includePartialMessages: false }, ok, (got) => assert.equal(got.of('stream_event').length, 0));
+option('includeHookEvents', 'shows hooks', { includeHookEvents: true, settings: { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] } } }, ok,
+    (got) => assert.ok(got.of('system/hook_response').length > 0));
+option('forwardSubagentText', 'is accepted', { forwardSubagentText: true }, ok, said('ok'));
+option('agentProgressSummaries', 'are accepted', { agentProgressSummaries: true }, ok, said('ok'));
+option('perTaskStopAffordance', 'is accepted', { perTaskStopAffordance: true }, ok, said('ok'));
+option('supportedDialogKinds', 'are accepted', { supportedDialogKinds: ['x'], onUserDialog: async () => ({}) }, ok, said('ok'));
+covered.add('onUserDialog');
+option('verbatimPrompts', 'are accepted', { verbatimPrompts: true }, ok, said('ok'));
+option('toolConfig', 'is accepted', { toolConfig: { askUserQuestion: { previewFormat: 'markdown' } } }, ok, said('ok'));
+for (const event of ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Stop', 'SessionStart'])
+    option('hooks', event, (t) => ({ ...bypass, hooks: { [event]: [{ hooks: [async (input) => { t.heard = input; return {}; }] }] } }), call('Bash', { command: 'true' }),
+        (got, t) => {
+            assert.equal(t.heard.hook_event_name, event);
+            assert.equal(t.heard.session_id, got.init.session_id);
+        });
+option('hooks', 'the words of an ask reach the client', (t) => ({
+    hooks: { PreToolUse: [{ hooks: [async () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'ask', permissionDecisionReason: 'look twice' } })] }] },
+    canUseTool: async (name, input, more) => { t.why = more.decisionReason; return { behavior: 'allow', updatedInput: input }; },
+}), call('Bash', { command: 'true' }), (got, t) => assert.equal(t.why, 'look twice'));
+
+// ---- the process ----
+option('cwd', 'is where it works', {}, ok, (got, t) => assert.equal(got.init.cwd, t.dir));
+option('additionalDirectories', 'can be read', (t) => { mkdirSync(join(t.root, 'more')); return { additionalDirectories: [join(t.root, 'more')] }; }, ok, said('ok'));
+option('env', 'reaches commands', { ...bypass, env: { COLOR_OF_TEST: 'blue' } }, call('Bash', { command: 'echo $COLOR_OF_TEST' }, 'if-result "blue"'), said('done'));
+option('stderr', 'is heard', { extraArgs: { 'debug-to-stderr': '' } }, ok, (got, t) => assert.ok(t.stderr.length > 0));
+for (const [about, args] of [['an empty value', { 'replay-user-messages': '' }], ['no value', { 'replay-user-messages': null }], ['debug-to-stderr', { 'debug-to-stderr': '' }],
+    ['disable-slash-commands', { 'disable-slash-commands': null }], ['name', { name: 'From extra' }], ['verbose', { verbose: '' }]])
+    option('extraArgs', about, { extraArgs: args }, ok, said('ok'));
+option('debug', 'true', { debug: true }, ok, said('ok'));
+option('debugFile', 'is written', (t) => ({ debugFile: join(t.root, 'debug.log') }), ok, (got, t) => assert.ok(existsSync(join(t.root, 'debug.log'))));
+option('sandbox', 'enabled', { sandbox: { enabled: true, failIfUnavailable: false } }, ok, said('ok'));
+option('spawnClaudeCodeProcess', 'is what starts it', (t) => ({ spawnClaudeCodeProcess: (o) => {
+    t.spawned = o;
+    return t.spawn(o);
+} }), ok, (got, t) => assert.ok(t.spawned.args.includes('--input-format')));
+for (const name of ['abortController', 'executable', 'executableArgs', 'pathToClaudeCodeExecutable', 'sessionStore', 'sessionStoreFlush', 'loadTimeoutMs', 'workspaceTrust'])
+    covered.add(name); // in the other files, or of the SDK's own side alone
+
+// ---- methods ----
+method('initializationResult', 'has what a client shows', async (q) => {
+    const r = await q.initializationResult();
+    for (const key of ['commands', 'agents', 'output_style', 'available_output_styles', 'models', 'account']) assert.ok(key in r, key);
+});
+method('reinitialize', 'answers again', async (q) => assert.ok((await q.reinitialize()).commands.length > 5));
+method('supportedCommands', 'lists them', async (q) => assert.ok((await q.supportedCommands()).some((c) => c.name === 'compact')));
+method('supportedModels', 'begins with the default and aliases', async (q) => {
+    const models = await q.supportedModels();
+    assert.equal(models[0].value, 'default');
+    assert.equal(models[0].current, true);
+    for (const alias of ['sonnet', 'opus', 'haiku']) assert.ok(models.some((m) => m.value === alias), alias);
+    assert.equal(models.filter((m) => m.current).length, 1);
+});
+method('supportedAgents', 'is a list', async (q) => assert.ok(Array.isArray(await q.supportedAgents())));
+method('mcpServerStatus', 'is a list', async (q) => assert.ok(Array.isArray(await q.mcpServerStatus())));
+method('accountInfo', 'names the key', async (q) => assert.equal((await q.accountInfo()).apiKeySource, 'ANTHROPIC_API_KEY'));
+method('getContextUsage', 'counts', async (q) => assert.ok((await q.getContextUsage()).totalTokens > 0));
+method('usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET', 'answers', async (q) => assert.ok((await q.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET()).session));
+method('setModel', 'by an alias', async (q) => q.setModel('opus'));
+method('setModel', 'back to the default', async (q) => { await q.setModel('haiku'); await q.setModel(); });
+method('setModel', 'one that is not there fails', async (q) => assert.rejects(() => q.setModel('no/such')));
+for (const mode of ['default', 'acceptEdits', 'plan', 'dontAsk'])
+    method('setPermissionMode', mode, async (q) => q.setPermissionMode(mode));
+method('setMaxThinkingTokens', 'a number and null', async (q) => { await q.setMaxThinkingTokens(1000); await q.setMaxThinkingTokens(null); });
+method('applyFlagSettings', 'a model', async (q, t) => { await q.applyFlagSettings({ model: 'opus' }); });
+method('readFile', 'a text', async (q, t) => { t.file('a.txt', 'alpha'); assert.match(JSON.stringify(await q.readFile(join(t.dir, 'a.txt'))), /alpha/); });
+method('seedReadState', 'is accepted', async (q, t) => { const at = t.file('a.txt', 'alpha'); await q.seedReadState(at, Date.now()); });
+method('reloadSkills', 'answers', async (q) => assert.ok(await q.reloadSkills()));
+method('reloadOutputStyles', 'answers', async (q) => assert.ok(await q.reloadOutputStyles()));
+method('interrupt', 'while idle', async (q) => { await q.interrupt(); });
+method('stopTask', 'one that is not there', async (q) => { await q.stopTask('bash_9').catch(() => {}); });
+method('backgroundTasks', 'none runs', async (q) => { await q.backgroundTasks(); });
+method('streamInput', 'one more message', async (q) => {
+    await q.streamInput((async function* () {
+        yield { type: 'user', message: { role: 'user', content: 'more' }, parent_tool_use_id: null, session_id: '' };
+    })());
+});
+method('rewindFiles', 'a message that is not there fails', async (q) => {
+    const r = await q.rewindFiles(ID).catch((e) => e);
+    assert.ok(r instanceof Error || r.canRewind === false, JSON.stringify(r));
+});
+for (const [name, args] of [['setMcpServers', [{}]], ['toggleMcpServer', ['a', true]], ['reconnectMcpServer', ['a']], ['readMcpResource', ['a', 'b']],
+    ['setMcpPermissionModeOverride', ['a', 'default']], ['reloadPlugins', []]])
+    method(name, 'answers or is refused, and the session goes on', async (q) => { await q[name](...args).catch((e) => assert.ok(e.message)); });
+method('updateSettings', 'answers or is refused', async (q) => { await q.updateSettings('localSettings', { outputStyle: 'Concise' }).catch((e) => assert.ok(e.message)); });
+method('close', 'ends it', async (q) => {}, ok);
+
+// ---- functions ----
+test('function listSessions and its siblings read a session of ours', async (t) => {
+    await t.model(ok);
+    const got = await t.ask('the first words', { sessionId: ID });
+    assert.equal((await t.official('listSessions', { dir: t.dir }))[0].sessionId, ID);
+    assert.equal((await t.official('getSessionInfo', ID, { dir: t.dir })).sessionId, ID);
+    assert.ok((await t.official('getSessionMessages', ID, { dir: t.dir })).length >= 2);
+    await t.official('renameSession', ID, 'Renamed', { dir: t.dir });
+    assert.match(await t.tenax(['sessions', 'list']), /Renamed/);
+    await t.official('tagSession', ID, 'blue', { dir: t.dir });
+    assert.ok((await t.official('forkSession', ID, { dir: t.dir })).sessionId);
+    assert.equal(got.result.result, 'ok');
+});
+
+test('every option and method of the SDK has a scene', async () => {
+    const { options, methods } = declarations();
+    assert.ok(options.length > 50 && methods.length > 20);
+    assert.deepEqual([...options, ...methods].filter((name) => !covered.has(name)), []);
+});
