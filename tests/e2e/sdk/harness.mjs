@@ -129,7 +129,8 @@ class Case {
         return readFileSync(this.record, 'utf8')
             .split('\n')
             .filter(Boolean)
-            .map((line) => JSON.parse(line).body);
+            .map((line) => JSON.parse(line).body)
+            .filter(Boolean); // a program may ask whether somebody is there
     }
     // The content of the last user message of a request, as text with its tool results.
     last_said(request) {

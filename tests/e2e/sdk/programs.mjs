@@ -1,0 +1,110 @@
+// Programs that others have written, run with tenax: node programs.mjs BUILD INSTALLED [WORD…].
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { run_cases, test } from './harness.mjs';
+
+const [build, installed] = process.argv.slice(2, 4).map((p) => resolve(p));
+const tenax = join(build, 'src/tenax');
+const bin = (name) => join(installed, 'node_modules/.bin', name);
+const load = (name) => import(pathToFileURL(createRequire(join(installed, 'node_modules', 'x')).resolve(name)).href);
+const ID = '6f1b2c3d-0a1b-4c2d-8e3f-405060708091';
+const ok = 'step\n sticky\n text All is well.\n';
+
+test('ccusage counts the tokens of a session', async (t) => {
+    await t.model('step\n usage input=1000 output=7\n text ok\n');
+    await t.tenax(['-p', 'go', '--model', 'claude-sonnet-4-5']);
+    const out = JSON.parse(await t.run(bin('ccusage'), ['daily', '--json', '--offline'], { CLAUDE_CONFIG_DIR: join(t.home, '.tenax') }));
+    assert.equal(out.totals.inputTokens, 1000);
+    assert.equal(out.totals.outputTokens, 7);
+});
+
+test('an editor adapter opens a session and sends a prompt', async (t) => {
+    await t.model(ok);
+    const adapter = spawn(bin('claude-code-acp'), [], { cwd: t.dir, env: { ...t.env(), CLAUDE_CODE_EXECUTABLE: tenax }, stdio: ['pipe', 'pipe', 'pipe'] });
+    let said = '';
+    adapter.stderr.on('data', (d) => (said += d));
+    const answers = new Map();
+    let heard = '';
+    createInterface(adapter.stdout).on('line', (line) => {
+        const m = JSON.parse(line);
+        if (m.method === 'session/update' && m.params.update.sessionUpdate === 'agent_message_chunk') heard += m.params.update.content.text;
+        answers.get(m.id)?.(m);
+    });
+    let id = 0;
+    const ask = (method, params) => new Promise((done, no) => {
+        answers.set(++id, (m) => (m.error ? no(new Error(`${method}: ${JSON.stringify(m.error)} ${said}`)) : done(m.result)));
+        adapter.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    });
+    try {
+        await ask('initialize', { protocolVersion: 1, clientCapabilities: {} });
+        const { sessionId, models } = await ask('session/new', { cwd: t.dir, mcpServers: [] });
+        assert.equal(models.currentModelId, 'default');
+        const end = await ask('session/prompt', { sessionId, prompt: [{ type: 'text', text: 'hello' }] });
+        assert.equal(end.stopReason, 'end_turn');
+        assert.match(heard, /All is well\./);
+    } finally {
+        adapter.kill('SIGTERM');
+    }
+});
+
+test('the AI SDK generates text and resumes its session', async (t) => {
+    await t.model('step\n if-prompt "one"\n text First.\nstep\n sticky\n text Second.\n');
+    const { createClaudeCode } = await load('ai-sdk-provider-claude-code');
+    const { generateText } = await load('ai');
+    const options = { pathToClaudeCodeExecutable: tenax, cwd: t.dir, env: t.env() };
+    const provider = createClaudeCode({ defaultSettings: options });
+    const first = await generateText({ model: provider('sonnet'), prompt: 'one' });
+    assert.equal(first.text, 'First.');
+    const { sessionId } = first.providerMetadata['claude-code'];
+    const second = await generateText({ model: provider('sonnet', { ...options, resume: sessionId }), prompt: 'two' });
+    assert.equal(second.text, 'Second.');
+    assert.match(JSON.stringify(t.requests().at(-1).messages), /First\./);
+});
+
+// What the Messages API takes, by type of block.
+const FIELDS = {
+    text: 'type text citations cache_control', thinking: 'type thinking signature', redacted_thinking: 'type data',
+    tool_use: 'type id name input caller cache_control', tool_result: 'type tool_use_id content is_error cache_control',
+    image: 'type source cache_control', document: 'type source title context citations cache_control',
+};
+function check_fields(messages, strict) {
+    for (const m of messages) {
+        if (strict) assert.deepEqual(Object.keys(m).filter((k) => !['role', 'content'].includes(k)), []);
+        for (const b of Array.isArray(m.content) ? m.content : []) {
+            assert.ok(FIELDS[b.type], b.type);
+            assert.deepEqual(Object.keys(b).filter((k) => !FIELDS[b.type].split(' ').includes(k)), [], JSON.stringify(b));
+        }
+    }
+}
+
+test('messages of a transcript have no field that the API refuses', async (t) => {
+    t.file('a.txt', 'alpha\n');
+    await t.model('step\n think Hm.\n text Looking.\n call Read {"file_path": "a.txt"}\nstep\n text Seen.\n');
+    await t.tenax(['-p', 'look', '--session-id', ID]);
+    const projects = join(t.home, '.tenax/projects');
+    const path = readdirSync(projects, { recursive: true }).find((f) => f.endsWith(`${ID}.jsonl`));
+    const lines = readFileSync(join(projects, path), 'utf8').split('\n').filter(Boolean).map((l) => JSON.parse(l));
+    check_fields(lines.filter((l) => l.message).map((l) => l.message), false);
+    assert.ok(lines.filter((l) => l.message).length >= 4);
+});
+
+if (spawnSync(bin('claude'), ['--version']).status === 0)
+    test('Claude Code resumes a session of ours, and its request has no unknown field', async (t) => {
+        t.file('a.txt', 'alpha\n');
+        await t.model('step\n if-prompt "look"\n think Hm.\n text Looking.\n call Read {"file_path": "a.txt"}\nstep\n if-result "alpha"\n text Seen.\nstep\n sticky\n text Again.\n', { left: true });
+        await t.tenax(['-p', 'look', '--session-id', ID]);
+        const out = await t.run(bin('claude'), ['-p', 'and now', '--resume', ID, '--model', 'claude-sonnet-4-5'],
+            { CLAUDE_CONFIG_DIR: join(t.home, '.tenax'), DISABLE_TELEMETRY: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' });
+        assert.match(out, /Again\./);
+        const last = t.requests().filter((r) => /and now/.test(JSON.stringify(r.messages))).at(-1);
+        assert.match(JSON.stringify(last.messages), /Looking\./);
+        check_fields(last.messages, true);
+        t.unplayed_is_fine = true;
+    });
+
+process.exit((await run_cases(process.argv.slice(4), 2)) ? 1 : 0);
