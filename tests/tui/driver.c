@@ -379,6 +379,19 @@ static void driver_argv(struct driver *d)
         strv_adds(argv, d->theme->option);
 }
 
+/* Of a variable that is set twice the last one counts. */
+static void driver_keep_last(struct strv *env)
+{
+    for (size_t i = env->len; i-- > 0;) {
+        struct str name = str_first(str_of(env->ptr[i]), str_chr(str_of(env->ptr[i]), '=') + 1);
+
+        for (size_t k = 0; k < i; k++) {
+            if (str_starts(str_of(env->ptr[k]), name))
+                env->ptr[k][0] = '_'; /* another name */
+        }
+    }
+}
+
 static void driver_run(struct driver *d)
 {
     const struct script_section *steps = script_first(&d->script, "script");
@@ -391,6 +404,7 @@ static void driver_run(struct driver *d)
     strv_adds(&d->play.env, d->theme->more);
     d->play.background = str_of(d->theme->background);
     driver_add_lines(d, "env", &d->play.env);
+    driver_keep_last(&d->play.env);
     if (scenario)
         driver_put_file(d, STR("scenario"), scenario->text);
     VEC_EACH(&d->script.sections, s) {
