@@ -269,7 +269,7 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .conf = h->conf,
         .args = h->args,
         .workspace = c->workspace,
-        .sandbox = permit_mode(c->permit) == MODE_BYPASS ? NULL : c->sandbox,
+        .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;
     c->briefing.notice_arg = h;

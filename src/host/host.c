@@ -301,7 +301,8 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
     enum permit_mode mode = permit_mode(h->permit);
     enum sandbox_state state;
 
-    if (mode == MODE_BYPASS || (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
+    if (!sandbox_in_force(h->sandbox, h->permit) ||
+        (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
         return; /* and nobody waits for the answer */
     state = sandbox_state(h->sandbox);
     if (state == SANDBOX_NEEDED)

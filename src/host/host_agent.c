@@ -15,6 +15,7 @@
 #include "conf/option.h"
 #include "context/surroundings.h"
 #include "goal/goal.h"
+#include "guard/sandbox.h"
 #include "hooks/runner.h"
 #include "host/asks.h"
 #include "host/child.h"
@@ -43,7 +44,7 @@ static int host_gather(struct host *h, struct err *err)
     const struct recall *past = session_recall(h->session);
     struct surroundings *around = TAKE_PTR(h->around);
 
-    h->briefing.where.sandbox = permit_mode(h->permit) == MODE_BYPASS ? NULL : h->sandbox;
+    h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
