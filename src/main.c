@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/test_switch.h"
 #include "cmd/cmd.h"
 #include "cmd/print.h"
 #include "conf/nearest.h"
@@ -241,9 +242,9 @@ int main(int argc, char **argv)
 {
     struct cmd c = {0};
     struct err err = {0};
-    const char *point = getenv("TENAX_TEST_POINT");
-    const char *writes = getenv("TENAX_TEST_WRITE");
-    const char *clock = getenv("TENAX_TEST_CLOCK");
+    const char *point = test_switch("TENAX_TEST_POINT");
+    const char *writes = test_switch("TENAX_TEST_WRITE");
+    const char *clock = test_switch("TENAX_TEST_CLOCK");
     int code;
 
     /* Asked for by scripts and SDKs before anything else: no tables, no threads. */

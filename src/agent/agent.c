@@ -295,12 +295,13 @@ static bool agent_is_idle(struct agent *a, int64_t *io_ms)
     return false;
 }
 
-/* Ends when it was told to finish, and only then: until somebody has asked for it, nobody would
- * hear that it is done. The first input gets its result even when a signal has overtaken it. */
-static void agent_thread(void *arg)
-{
-    struct agent *a = arg;
+static void agent_go(void *arg);
 
+/* Works until nothing is left to do. True: it was told to finish; until then nobody would hear that
+ * it is done. False: it has gone, and comes back with the next mail. The first input gets its
+ * result even when a signal has overtaken it. */
+static bool agent_work(struct agent *a)
+{
     for (;;) {
         bool gone = a->turn && cancel_is_set(a->spec.cancel);
         enum referee_idle next;
@@ -329,22 +330,72 @@ static void agent_thread(void *arg)
             continue;
         }
         if (next == IDLE_REST && agent_is_over(a, gone))
-            break;
+            return true;
         if (next == IDLE_REST && agent_is_idle(a, &until_ms)) {
             a->told_idle = true;
             agent_tell(a, "idle_prompt", /*title=*/NULL, STR("tenax is waiting for your input"));
         }
-        if (mailbox_take(a->mail, /*cancel=*/NULL, until_ms, &m, /*err=*/NULL) < 0)
+        m = mailbox_try(a->mail);
+        if (!m && until_ms < 0 && next == IDLE_REST &&
+            mailbox_leave(a->mail, agent_go, a, /*anyway=*/false))
+            return false;
+        if (!m && mailbox_take(a->mail, /*cancel=*/NULL, until_ms, &m, /*err=*/NULL) < 0)
             continue;
         agent_reap(a, m);
         mail_free(m);
     }
+}
+
+static void agent_end(struct agent *a)
+{
     agent_await_asides(a, HOOK_END_MS);
     agent_record_spends(a);
     if (a->said_context)
         agent_tell_end(a);
     if (a->done)
         a->done(a->done_arg);
+}
+
+/* On a thread of the crew. */
+static void agent_thread(void *arg)
+{
+    struct agent *a = arg;
+    bool is_over = agent_work(a);
+
+    if (is_over)
+        agent_end(a);
+    gate_take(&a->gate);
+    a->is_over = a->is_over || is_over;
+    a->threads--;
+    gate_wake(&a->gate);
+    gate_give(&a->gate);
+}
+
+/* There is mail, and no thread to take it. Called by whoever has sent it. */
+static void agent_go(void *arg)
+{
+    struct agent *a = arg;
+    struct err err = {0};
+
+    gate_take(&a->gate);
+    a->threads++;
+    gate_give(&a->gate);
+    if (crew_start(a->crew, "agent", agent_thread, a, &err) == 0)
+        return;
+    (void)mailbox_leave(a->mail, agent_go, a, /*anyway=*/true); /* the next mail tries again */
+    gate_take(&a->gate);
+    a->threads--;
+    gate_wake(&a->gate);
+    gate_give(&a->gate);
+    agent_notice(a, LEVEL_ERROR, "the agent cannot start: %s", err.text);
+}
+
+void agent_await_end(struct agent *a)
+{
+    gate_take(&a->gate);
+    while (a->threads || !a->is_over)
+        gate_wait(&a->gate, /*deadline_ms=*/-1);
+    gate_give(&a->gate);
 }
 
 /* ---- For everybody ---- */
@@ -354,7 +405,7 @@ static void agent_recall(struct agent *a, struct recall *r)
 {
     agent_adopt(a, r);
     VEC_EACH(&r->queued, in) {
-        in->kept = a->spec.journal;
+        in->kept = true;
         vec_push(&a->queue, *in);
         in->message = NULL;
     }
@@ -363,7 +414,7 @@ static void agent_recall(struct agent *a, struct recall *r)
     a->is_recalled = r->messages.len > 0;
 }
 
-struct agent *agent_start(const struct agent_spec *spec, struct err *err)
+struct agent *agent_new(const struct agent_spec *spec)
 {
     struct agent *a = mem_zalloc(sizeof(*a));
 
@@ -376,6 +427,7 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
     a->spec.identity = identity_copy(&a->arena, &spec->identity);
     a->cache_break = (int)spec->cache_break;
     lock_init(&a->lock);
+    gate_init(&a->gate);
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
     a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
@@ -385,16 +437,45 @@ struct agent *agent_start(const struct agent_spec *spec, struct err *err)
         agent_recall(a, spec->recall);
     a->spec.recall = NULL;
     a->mail = mailbox_new();
-    a->crew = crew_new();
+    a->own_crew = spec->crew ? NULL : crew_new();
+    a->crew = spec->crew ? spec->crew : a->own_crew;
     a->aside_cancel = cancel_new(spec->cancel);
     a->pace = mem_zalloc(sizeof(*a->pace));
     news_send_to(a->spec.workspace, a->mail);
-    a->thread = thread_start("agent", agent_thread, a, err);
-    if (!a->thread) {
-        agent_free(a);
-        return NULL;
-    }
     return a;
+}
+
+void agent_begin(struct agent *a, const struct agent_spec *spec)
+{
+    a->spec.net = spec->net;
+    a->spec.system = spec->system;
+    a->spec.context = spec->context;
+    a->spec.journal = spec->journal;
+    a->is_begun = true;
+    (void)mailbox_leave(a->mail, agent_go, a, /*anyway=*/true);
+    agent_wake(a);
+}
+
+/* What has to be done in the end is done here, where no thread does it. */
+static void agent_stop(struct agent *a)
+{
+    agent_interrupt(a, /*drop_queued=*/false);
+    agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
+    mailbox_return(a->mail);
+    gate_take(&a->gate);
+    while (a->threads)
+        gate_wait(&a->gate, /*deadline_ms=*/-1);
+    gate_give(&a->gate);
+    if (a->is_begun && !a->is_over && agent_work(a))
+        agent_end(a);
+    while (a->stragglers.len) { /* calls that the crew still runs */
+        struct mail *m;
+
+        if (mailbox_take(a->mail, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
+            continue;
+        agent_reap(a, m);
+        mail_free(m);
+    }
 }
 
 void agent_free(struct agent *a)
@@ -404,15 +485,10 @@ void agent_free(struct agent *a)
     lock_take(&a->lock);
     agent_drop_queue(a); /* what is in the journal waits there */
     lock_give(&a->lock);
-    agent_interrupt(a, /*drop_queued=*/false);
-    agent_finish(a, /*fn=*/NULL, /*arg=*/NULL);
-    thread_join(a->thread);
+    agent_stop(a);
     cancel_set(a->aside_cancel);
-    crew_free(a->crew);
+    crew_free(a->own_crew);
     cancel_unref(a->aside_cancel);
-    VEC_EACH(&a->stragglers, c) {
-        call_free(*c);
-    }
     vec_release(&a->stragglers);
     agent_drop_queue(a);
     vec_release(&a->queue);
@@ -438,6 +514,7 @@ void agent_free(struct agent *a)
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
     lock_release(&a->lock);
+    gate_release(&a->gate);
     toolbox_unref(a->new_toolbox);
     toolbox_unref(a->spec.toolbox);
     arena_release(&a->arena);

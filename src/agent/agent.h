@@ -1,10 +1,11 @@
 /*
  * An agent: a conversation that works until there is nothing left to do.
  *
- * It runs on a thread of its own, waits on one mailbox and is touched by nobody else; others hold a
- * pointer and call the functions below, all of which may be called from any thread and none of
- * which waits (but for agent_free()). What it does is seen through events only (event.h); what it
- * needs to know from a person it asks for (ask.h).
+ * It waits on one mailbox and is touched by one thread alone, which is there only while a turn
+ * runs, input waits or a time is waited for: an agent that has nothing to do costs no thread.
+ * Others hold a pointer and call the functions below, all of which may be called from any thread
+ * and none of which waits (but for agent_free()). What it does is seen through events only
+ * (event.h); what it needs to know from a person it asks for (ask.h).
  *
  * Inputs queue up. Each makes a turn of its own, but for those that ask to be heard between two
  * steps of the running turn (INPUT_NEXT) or at once (INPUT_NOW, which interrupts it).
@@ -31,6 +32,7 @@ struct asker;
 struct buf;
 struct cancel;
 struct conf;
+struct crew;
 struct err;
 struct event;
 struct hook_news;
@@ -76,6 +78,7 @@ struct agent_spec {
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
+    struct crew *crew;                /* threads for it and its calls; NULL: its own */
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
@@ -84,7 +87,7 @@ struct agent_spec {
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
-                                         agent_start() alone */
+                                         agent_new() alone */
     int64_t last_ms;                  /* its last words, wall clock; 0: not known */
     int64_t max_steps;                /* of a turn; 0: no limit */
     struct spending *spending; /* with what was spent before; kept by reference. NULL: its own */
@@ -126,7 +129,10 @@ struct agent_spec {
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 
-struct agent *agent_start(const struct agent_spec *spec, struct err *err);
+/* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of
+ * the spec was not known before: net, system, context and journal. */
+struct agent *agent_new(const struct agent_spec *spec);
+void agent_begin(struct agent *a, const struct agent_spec *spec);
 /* Interrupts, waits for the thread, frees. NULL is fine. */
 void agent_free(struct agent *a);
 
@@ -170,7 +176,10 @@ bool agent_rests(struct agent *a);
 /* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
  * Waits for the agent's thread. */
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
-void agent_queued(struct agent *a, struct strv *ret); /* uuids, in order */
+/* What waits, in order: uuids, and what they say. ret_texts may be NULL. */
+void agent_queued(struct agent *a, struct strv *ret_uuids, struct strv *ret_texts);
+/* Before it begins: where what waits was written down. */
+void agent_keep_in(struct agent *a, struct journal *journal);
 bool agent_unqueue(struct agent *a, struct str uuid); /* false: not there (any more) */
 
 /* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
@@ -237,7 +246,7 @@ void agent_tell_file(const struct agent *a, const char *path, const char *event)
 void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel);
 
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
- * conf_on_change() has it. Waits for them, but not once the turn is interrupted. */
+ * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background

@@ -254,9 +254,8 @@ static void bench_start(struct bench *b, const char *schema)
     if (toolbox_new(&spec, &b->toolbox, &err) < 0)
         fail_msg("%s", err.text);
     b->spec.toolbox = b->toolbox;
-    b->agent = agent_start(&b->spec, &err);
-    if (!b->agent)
-        fail_msg("%s", err.text);
+    b->agent = agent_new(&b->spec);
+    agent_begin(b->agent, &b->spec);
 }
 
 static void bench_say(struct bench *b, const char *text, enum input_when when)
@@ -327,7 +326,7 @@ static void bench_end(struct bench *b)
     atomic_store(&done, false);
     cancel_set(bell);
     agent_finish(b->agent, bench_done, &done);
-    thread_join(TAKE_PTR(b->agent->thread));
+    agent_await_end(b->agent);
     assert_true(atomic_load(&done));
     if (b->agent->history.draft)
         (void)history_messages(&b->agent->history, &count);
@@ -1151,7 +1150,7 @@ static void inputs_wait_for_their_turn(void **state)
     bench_until(&b, EVENT_TOOL_STARTED);
     bench_say(&b, "two", INPUT_LATER);
     bench_say(&b, "three", INPUT_LATER);
-    agent_queued(b.agent, &queued);
+    agent_queued(b.agent, &queued, NULL);
     assert_int_equal(queued.len, 2);
     assert_true(agent_unqueue(b.agent, str_of(queued.ptr[0])));
     assert_false(agent_unqueue(b.agent, str_of(queued.ptr[0])));

@@ -340,9 +340,8 @@ static void bench_start(struct bench *b)
     if (toolbox_new(&spec, &b->toolbox, &err) < 0)
         fail_msg("%s", err.text);
     b->spec.toolbox = b->toolbox;
-    b->agent = agent_start(&b->spec, &err);
-    if (!b->agent)
-        fail_msg("%s", err.text);
+    b->agent = agent_new(&b->spec);
+    agent_begin(b->agent, &b->spec);
 }
 
 static void bench_say(struct bench *b, const char *text, enum input_when when)
@@ -402,14 +401,14 @@ static void bench_turn(struct bench *b, const char *text)
 static void bench_stop(struct bench *b)
 {
     agent_finish(b->agent, NULL, NULL);
-    thread_join(TAKE_PTR(b->agent->thread));
+    agent_await_end(b->agent);
     history_seal(&b->agent->history);
     check_rules(b->agent);
 }
 
 static void bench_end(struct bench *b)
 {
-    if (b->agent->thread)
+    if (!b->agent->is_over)
         bench_stop(b);
     agent_free(b->agent);
     toolbox_unref(b->toolbox);

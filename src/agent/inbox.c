@@ -23,7 +23,7 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
     struct journal *journal = a->spec.journal;
     struct err err = {0};
 
-    if (in->kept && journal->queue(journal, what, in, &err) < 0)
+    if (in->kept && journal && journal->queue(journal, what, in, &err) < 0)
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
@@ -185,13 +185,24 @@ void agent_send(struct agent *a, struct agent_input *input)
     agent_wake(a);
 }
 
-void agent_queued(struct agent *a, struct strv *ret)
+void agent_queued(struct agent *a, struct strv *ret_uuids, struct strv *ret_texts)
 {
     lock_take(&a->lock);
     VEC_EACH(&a->queue, in) {
-        strv_adds(ret, in->uuid);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+        strv_adds(ret_uuids, in->uuid);
+        if (ret_texts && in->message)
+            message_text(in->message, &text);
+        if (ret_texts)
+            strv_add(ret_texts, buf_str(&text));
     }
     lock_give(&a->lock);
+}
+
+void agent_keep_in(struct agent *a, struct journal *journal)
+{
+    a->spec.journal = journal;
 }
 
 bool agent_unqueue(struct agent *a, struct str uuid)

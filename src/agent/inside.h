@@ -99,9 +99,14 @@ struct agent {
     struct arena arena;         /* of its identity */
     struct provider *providers; /* as many as the spec has */
     struct buf system_json;     /* as it is sent with every request; made for the first one */
-    struct thread *thread;
-    struct crew *crew; /* for calls */
+    struct crew *crew;          /* for calls, and for the agent itself */
+    struct crew *own_crew;      /* NULL: it is lent */
     struct mailbox *mail;
+
+    struct gate gate; /* of what follows */
+    int threads;      /* that work for it: one, but for an old one that is about to go */
+    bool is_begun;    /* it has all it needs */
+    bool is_over;     /* it was told to finish, and has */
 
     /* Shared, under the lock. */
     struct lock lock;
@@ -171,6 +176,7 @@ struct provider *agent_provider(const struct agent *a, size_t i);
 size_t agent_provider_count(const struct agent *a);
 void agent_take_over(struct agent *a); /* what set_model and the like have left */
 void agent_wake(struct agent *a);      /* any thread */
+void agent_await_end(struct agent *a); /* after agent_finish(); any other thread */
 /* Says something to the model that is not the user's: a <system-reminder>. */
 void agent_refresh(const struct agent *a); /* the settings, see agent_spec */
 void agent_remind(struct agent *a, struct str text);

@@ -53,7 +53,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     struct err err = {0};
 
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
-    agent_queued(a, &queued);
+    agent_queued(a, &queued, /*ret_texts=*/NULL);
     r->end = a->last_end = end;
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
                   end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF &&

@@ -394,8 +394,8 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     jw_kstr(&w, "argument", buf_str(&a->want->text));
     jw_ki64(&w, "wait_ms", ACT_BEGIN_MS);
     jw_object_end(&w);
-    if (socket_call(buf_cstr(&holder->socket), buf_str(&request), act_patience_ms(a),
-                    a->cmd->cancel, &answer, err) < 0)
+    if (socket_call(buf_cstr(&holder->socket), buf_cstr(&a->session), buf_str(&request),
+                    act_patience_ms(a), a->cmd->cancel, &answer, err) < 0)
         return err->code == ERR_DENIED || err->code == ERR_CANCELLED ? -1 : 1;
     if (json_parse(&a->arena, buf_str(&answer), &v, NULL, err) < 0)
         return -1;

@@ -32,9 +32,9 @@ const struct command cmd_permissions = {
             .only_words = true,
             .summary = "List the permission rules of this folder and where they are written, or "
                        "say which one decides on a call",
-            .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_PERMISSION_MODE,
-                                                OPT_ALLOWED_TOOLS, OPT_DISALLOWED_TOOLS,
-                                                OPT_ADD_DIR, OPT_COUNT},
+            .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_MANAGED_SETTINGS,
+                                                OPT_PERMISSION_MODE, OPT_ALLOWED_TOOLS,
+                                                OPT_DISALLOWED_TOOLS, OPT_ADD_DIR, OPT_COUNT},
         },
     .run = permissions_run,
 };

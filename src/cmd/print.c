@@ -25,7 +25,6 @@
 #include "goal/goal.h"
 #include "host/host.h"
 #include "host/session.h"
-#include "host/socket.h"
 #include "llm/message.h"
 #include "proto/listen.h"
 #include "proto/peer.h"
@@ -42,7 +41,7 @@ struct print {
     struct session_options options;
     struct host_spec *spec; /* of them */
     struct peer_session session;
-    struct socket *socket;
+    struct listen *listen;
     struct agent_input input;
     struct print_goal goal;
     struct host *host;
@@ -113,7 +112,7 @@ static void print_listen(void *arg)
     struct print *p = arg;
     struct err err = {0};
 
-    if (listen_start(&p->session, &p->socket, &err) < 0)
+    if (listen_start(&p->session, &p->listen, &err) < 0)
         log_debug("cmd", "no control socket: %s", err.text);
 }
 
@@ -176,7 +175,7 @@ static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     int rc;
 
-    socket_stop(TAKE_PTR(p->socket));
+    listen_stop(TAKE_PTR(p->listen));
     slash_free_left(TAKE_PTR(p->slash), ret_behind);
     host_free(TAKE_PTR(p->host));
     p->spec->found = TAKE_PTR(p->next);
@@ -270,7 +269,7 @@ static int print_with(struct print *p, struct str prompt)
         code = print_stdio(p);
     else
         code = text_run(&text);
-    socket_stop(p->socket);
+    listen_stop(p->listen);
     if (p->goal.is_on)
         code = print_goal_end(&p->goal, p->cmd, p->host, p->slash, !p->json && !p->lines, code);
     else if (print_is_for_goal(p))

@@ -94,8 +94,8 @@ static void add_state(const struct place *p, struct buf *out)
 {
     switch (sandbox_state(p->sandbox)) {
     case SANDBOX_ON:
-        buf_addf(out, "Commands are confined by %s (%s), in every mode but bypassPermissions.\n",
-                 confine_backend()->name, confine_backend()->what);
+        buf_addf(out, "Commands are confined by %s (%s).\n", confine_backend()->name,
+                 confine_backend()->what);
         return;
     case SANDBOX_OFF:
         buf_addf(out, "Commands are not confined: sandbox.enabled is off (%.*s).\n",

@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
+#include "guard/sandbox.h"
 
 /* Options of things to come: taken, and said once when they would change something. */
 static void options_not_yet(const struct args *args)
@@ -159,6 +160,8 @@ int session_options_read(struct session_options *o, struct cmd *c, bool is_inter
         return -1;
     options_not_yet(&c->args);
     if ((is_interactive ? cmd_conf_load_trusted : cmd_conf_load)(c, &o->conf, err) < 0)
+        return -1;
+    if (sandbox_check(o->conf, err) < 0)
         return -1;
     for (size_t i = 0; !is_interactive && i < conf_warnings(o->conf)->len; i++)
         say("%s", conf_warnings(o->conf)->ptr[i]);

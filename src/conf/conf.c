@@ -36,6 +36,7 @@
 #include "conf/source.h"
 #include "conf/stamp.h"
 #include "json/json.h"
+#include "sync/thread.h"
 
 /* Never changes. */
 struct snapshot {
@@ -53,6 +54,11 @@ struct snapshot {
     bool is_trusted;
     bool lacks_trust;
     bool lacks_file;
+};
+
+struct listener {
+    conf_change_fn fn;
+    void *arg;
 };
 
 struct conf {
@@ -73,11 +79,31 @@ struct conf {
     struct stamps stamps;     /* of the last look */
     struct stamps counting;   /* of the files as they count */
     struct snapshot *refused; /* what somebody has kept back; NULL: nothing */
-    unsigned refreshed;       /* times */
+    atomic_uint refreshed;    /* times */
     bool is_stale;            /* whatever the files look like */
-    conf_change_fn on_change;
-    void *change_arg;
+
+    struct gate gate; /* of what follows */
+    bool is_busy;     /* somebody has what is above */
+    VEC(struct listener) listeners;
 };
+
+/* One thread at a time has what changes, without a lock held over files and hooks. */
+static void conf_enter(struct conf *c)
+{
+    gate_take(&c->gate);
+    while (c->is_busy)
+        gate_wait(&c->gate, /*deadline_ms=*/-1);
+    c->is_busy = true;
+    gate_give(&c->gate);
+}
+
+static void conf_leave(struct conf *c)
+{
+    gate_take(&c->gate);
+    c->is_busy = false;
+    gate_wake(&c->gate);
+    gate_give(&c->gate);
+}
 
 /* What one load works with. */
 struct load {
@@ -413,6 +439,7 @@ static struct conf *conf_new(const struct conf_sources *from)
     struct conf *c = mem_zalloc(sizeof(*c));
 
     atomic_init(&c->refs, 1);
+    gate_init(&c->gate);
     for (size_t i = 0; from->args && i < OPT_COUNT; i++) {
         c->args.given[i] = from->args->given[i];
         strv_add_all(&c->args.values[i], &from->args->values[i]);
@@ -499,10 +526,26 @@ void conf_paths(const struct conf *c, struct strv *ret)
     }
 }
 
-void conf_on_change(struct conf *c, conf_change_fn fn, void *arg)
+void conf_listen(struct conf *c, conf_change_fn fn, void *arg)
 {
-    c->on_change = fn;
-    c->change_arg = arg;
+    conf_enter(c);
+    vec_push(&c->listeners, ((struct listener){fn, arg}));
+    conf_leave(c);
+}
+
+void conf_unlisten(struct conf *c, conf_change_fn fn, void *arg)
+{
+    conf_enter(c);
+    for (size_t i = 0; i < c->listeners.len; i++) {
+        if (c->listeners.ptr[i].fn == fn && c->listeners.ptr[i].arg == arg)
+            c->listeners.ptr[i--] = c->listeners.ptr[--c->listeners.len];
+    }
+    conf_leave(c);
+}
+
+unsigned conf_version(const struct conf *c)
+{
+    return atomic_load(&c->refreshed);
 }
 
 /* A stamp_fn. */
@@ -516,11 +559,17 @@ static bool conf_may_change(void *arg, const struct stamp *it)
     };
     struct conf *c = arg;
     const char *source = sources[it->level];
+    bool may = true;
 
-    return !source || c->on_change(c->change_arg, source, it->path) || it->level == LEVEL_MANAGED;
+    if (!source)
+        return true;
+    VEC_EACH(&c->listeners, l) {
+        may = l->fn(l->arg, source, it->path) && may;
+    }
+    return may || it->level == LEVEL_MANAGED;
 }
 
-int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
+static int conf_refresh_held(struct conf *c, struct strv *ret_notes, struct err *err)
 {
     CLEANUP(snapshot_freep) struct snapshot *s = NULL;
     struct snapshot *old = atomic_load(&c->now);
@@ -532,7 +581,7 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
         return -1;
     if (c->refused && snapshot_same(c->refused, s))
         return 0;
-    if (!snapshot_same(old, s) && c->on_change &&
+    if (!snapshot_same(old, s) && c->listeners.len &&
         !stamps_compare(&c->counting, &c->stamps, conf_may_change, c)) {
         snapshot_free(c->refused);
         c->refused = TAKE_PTR(s);
@@ -546,7 +595,7 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
         if (!strv_has(&old->warnings, str_of(s->warnings.ptr[i])))
             strv_adds(ret_notes, s->warnings.ptr[i]);
     }
-    if (++c->refreshed == CONF_MAX_REFRESHES)
+    if (atomic_fetch_add(&c->refreshed, 1) + 1 == CONF_MAX_REFRESHES)
         strv_addf(ret_notes,
                   "settings have changed %d times in this session; from now on changes count for "
                   "the next one",
@@ -556,22 +605,38 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
     return 1;
 }
 
+int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err)
+{
+    int r;
+
+    conf_enter(c);
+    r = conf_refresh_held(c, ret_notes, err);
+    conf_leave(c);
+    return r;
+}
+
 int conf_would_change(struct conf *c, struct err *err)
 {
     CLEANUP(snapshot_freep) struct snapshot *s = NULL;
+    int r = 0;
 
-    if (c->refreshed >= CONF_MAX_REFRESHES || (!c->is_stale && !stamps_changed(&c->stamps)))
-        return 0;
-    c->is_stale = true; /* whoever refreshes later finds it */
-    if (conf_read(c, &s, err) < 0)
-        return -1;
-    return !snapshot_same(atomic_load(&c->now), s);
+    conf_enter(c);
+    if (c->refreshed < CONF_MAX_REFRESHES && (c->is_stale || stamps_changed(&c->stamps))) {
+        c->is_stale = true; /* whoever refreshes later finds it */
+        r = conf_read(c, &s, err);
+    }
+    if (r == 0 && s)
+        r = !snapshot_same(atomic_load(&c->now), s);
+    conf_leave(c);
+    return r;
 }
 
 void conf_trust(struct conf *c)
 {
+    conf_enter(c);
     c->from.trusted = true;
     c->is_stale = true;
+    conf_leave(c);
 }
 
 const struct strv *conf_unapproved(const struct conf *c)
@@ -602,9 +667,11 @@ int conf_lay_over(struct conf *c, const struct json *settings, struct err *err)
     if (overlay_merge(buf_str(&c->over), settings, &text, err) < 0 ||
         setting_check_all("settings", LEVEL_FLAG, buf_str(&text), &warnings, err) < 0)
         return -1;
+    conf_enter(c);
     buf_move(&c->over, &text);
     c->from.over = buf_str(&c->over);
     c->is_stale = true;
+    conf_leave(c);
     return 0;
 }
 
@@ -622,6 +689,8 @@ void conf_unref(struct conf *c)
         return;
     snapshot_free(atomic_load(&c->now));
     snapshot_free(c->refused);
+    vec_release(&c->listeners);
+    gate_release(&c->gate);
     stamps_release(&c->stamps);
     stamps_release(&c->counting);
     args_release(&c->args);

@@ -64,11 +64,14 @@ int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
 int conf_would_change(struct conf *c, struct err *err);
 /* All files that settings may be in, there or not. While nobody refreshes it. */
 void conf_paths(const struct conf *c, struct strv *ret);
-/* Before a changed file counts, somebody may keep it from doing so, until it changes again:
+/* Before a changed file counts, each listener may keep it from doing so, until it changes again:
  * "user_settings", "project_settings", "local_settings", "policy_settings" (which nobody can keep
- * back). Asked on the thread of conf_refresh(); set before that is called. */
+ * back). Asked on the thread of conf_refresh(), for which conf_unlisten() waits. */
 typedef bool (*conf_change_fn)(void *arg, const char *source, const char *path);
-void conf_on_change(struct conf *c, conf_change_fn fn, void *arg);
+void conf_listen(struct conf *c, conf_change_fn fn, void *arg);
+void conf_unlisten(struct conf *c, conf_change_fn fn, void *arg); /* of nobody is fine */
+/* Grows with each change, whoever has refreshed it. Any thread. */
+unsigned conf_version(const struct conf *c);
 /* A person has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);

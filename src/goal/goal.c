@@ -21,6 +21,7 @@
 #include "goal/report.h"
 #include "goal/snapshot.h"
 #include "guard/permit.h"
+#include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"
@@ -44,9 +45,7 @@ bool goal_in_plan_mode(const struct goal *g)
 
 struct sandbox *goal_sandbox(const struct goal *g)
 {
-    bool is_lifted = g->spec.permit && permit_mode(g->spec.permit) == MODE_BYPASS;
-
-    return is_lifted ? NULL : g->spec.sandbox;
+    return sandbox_in_force(g->spec.sandbox, g->spec.permit);
 }
 
 struct goal_words goal_words_now(const struct goal *g)

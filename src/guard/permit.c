@@ -87,6 +87,7 @@ static struct permit_state *permit_state_copy(const struct permit_state *from)
     s->never_bypass = from->never_bypass;
     s->never_auto = from->never_auto;
     s->no_grants = from->no_grants;
+    s->only_managed = from->only_managed;
     VEC_EACH(&from->rules, r) {
         permit_state_share(s, *r);
     }
@@ -314,6 +315,12 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
 
         buf_addf(&path, "%s.%zu", key, i++);
         origin = conf_origin(conf, buf_cstr(&path));
+        if (list == RULE_ALLOW && s->only_managed && !conf_is_managed(conf, buf_cstr(&path))) {
+            strv_addf(ret_warnings,
+                      "%.*s: this permission rule is left out: only managed settings allow here",
+                      STR_ARG(origin));
+            continue;
+        }
         dir = permit_source_dir(conf, origin, p->home);
         source = str_starts(origin, STR("--")) && !str_starts(origin, STR("--settings"))
                      ? mem_dup("cliArg", 6)
@@ -377,6 +384,7 @@ static void permit_add_lists(struct permit *p, struct permit_state *s, const str
     s->never_auto = str_is(conf_get_str(conf, "disableAutoMode"), "disable") ||
                     conf_get_bool(conf, "disableAutoMode", false);
     s->no_grants = !conf_is_trusted(conf);
+    s->only_managed = conf_get_bool(conf, "allowManagedPermissionRulesOnly", false);
     if (conf_lacks_file(conf))
         permit_ask_for_all(p, s);
     permit_add_list(p, s, conf, "permissions.deny", RULE_DENY, ret_warnings);
@@ -449,6 +457,7 @@ void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_w
     s->never_bypass = made->never_bypass;
     s->never_auto = made->never_auto;
     s->no_grants = made->no_grants;
+    s->only_managed = made->only_managed;
     permit_state_fit_mode(s);
     permit_commit(p, s);
 }

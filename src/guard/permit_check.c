@@ -521,7 +521,7 @@ static void permit_judge(struct judge *j)
                   "it removes a folder that should not go without a question");
         return;
     }
-    if (j->state->mode == MODE_BYPASS) {
+    if (j->state->mode == MODE_BYPASS && !sandbox_in_force(j->permit->sandbox, j->permit)) {
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
@@ -536,6 +536,17 @@ static void permit_judge(struct judge *j)
             j, PERMIT_DENY, "sandboxOverride",
             "no command may leave the sandbox here (sandbox.allowUnsandboxedCommands); run it "
             "without dangerouslyDisableSandbox");
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS && j->side == SIDE_LEAVES) {
+        judge_say(j, PERMIT_DENY, "sandboxOverride",
+                  "in the mode %s nobody is asked, so no command may leave the sandbox; run it "
+                  "without dangerouslyDisableSandbox",
+                  mode);
+        return;
+    }
+    if (j->state->mode == MODE_BYPASS) {
+        judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
     if (!j->can_try && judge_is_protected(j)) {
@@ -581,6 +592,9 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ASK, "other",
                   "no rule allows it, and it is not certain what it does: %s",
                   rule_command_doubt(j->command));
+    else if (!j->can_try && j->side == SIDE_INSIDE && !sandbox_has_network(j->permit->sandbox))
+        judge_say(j, PERMIT_ASK, "other",
+                  "no rule allows it; it would run in the sandbox, without network");
     else
         judge_say(j, PERMIT_ASK, "other", "no rule allows it");
 }

@@ -31,7 +31,8 @@ struct permit_state {
     enum permit_mode before_plan;
     bool never_bypass;
     bool never_auto;
-    bool no_grants; /* what the project's settings allow does not count */
+    bool only_managed; /* rules that allow come from managed settings, and from nowhere else */
+    bool no_grants;    /* what the project's settings allow does not count */
     VEC(struct permit_rule *) rules;
 };
 

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "guard/denied_files.h"
+#include "guard/permit.h"
 #include "guard/rule.h"
 #include "guard/sandbox_memory.h"
 #include "guard/sandbox_state.h"
@@ -38,9 +39,17 @@ static enum sandbox_state wanted_state(const struct conf *conf)
 
     if (str_is(word, "off") || (v && !word.len && !conf_get_bool(conf, "sandbox.enabled", true)))
         return SANDBOX_OFF;
-    if (str_is(word, "on") || (v && !word.len))
+    if (conf_get_bool(conf, "sandbox.failIfUnavailable", str_is(word, "on") || (v && !word.len)))
         return SANDBOX_NEEDED;
     return SANDBOX_MISSING;
+}
+
+/* On by name, and not only where it works. */
+static bool is_asked_for(const struct conf *conf)
+{
+    return wanted_state(conf) == SANDBOX_NEEDED ||
+           (wanted_state(conf) == SANDBOX_MISSING && conf_get(conf, "sandbox.enabled") &&
+            !str_is(conf_get_str(conf, "sandbox.enabled"), "auto"));
 }
 
 /* Asked again and again: confine remembers it. */
@@ -56,6 +65,16 @@ static void look_ahead(void *arg)
     (void)arg;
     (void)can_confine();
     confine_reap(/*waits=*/true);
+}
+
+int sandbox_check(const struct conf *conf, struct err *err)
+{
+    if (!conf_get_bool(conf, "sandbox.failIfUnavailable", false) ||
+        wanted_state(conf) == SANDBOX_OFF || can_confine())
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "sandbox.failIfUnavailable is set, and nothing here can confine commands (tenax "
+                   "doctor says what is missing)");
 }
 
 struct thread *sandbox_look_ahead(const struct conf *conf)
@@ -97,9 +116,20 @@ static void read_excluded(struct sandbox *s, const struct conf *conf, struct str
 static void read_hosts(const struct conf *conf, const char *key, struct host_list *list,
                        struct strv *ret_kept, struct strv *ret_warnings)
 {
+    bool only_managed =
+        ret_kept && conf_get_bool(conf, "sandbox.network.allowManagedDomainsOnly", false);
+    size_t i = 0;
+
     JSON_EACH(conf_get(conf, key), v) {
+        CLEANUP(buf_release) struct buf where = BUF_INIT(200);
         struct err err = {0};
 
+        buf_addf(&where, "%s.%zu", key, i++);
+        if (only_managed && !conf_is_managed(conf, buf_cstr(&where))) {
+            strv_addf(ret_warnings, "%.*s: this host is left out: only managed settings name hosts",
+                      STR_ARG(conf_origin(conf, buf_cstr(&where))));
+            continue;
+        }
         if (host_list_add(list, json_str(v), &err) < 0)
             strv_addf(ret_warnings, "%s: a host is left out: %s", key, err.text);
         else if (ret_kept)
@@ -180,6 +210,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->frees_commands = conf_get_bool(conf, "sandbox.autoAllowBashIfSandboxed", false);
     s->may_leave = conf_get_bool(conf, "sandbox.allowUnsandboxedCommands", true);
     s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
+    s->is_asked_for = spec->insists || is_asked_for(conf);
     s->can_confine = can_confine;
     s->memory = sandbox_memory_new(spec->memory);
     s->denied = denied_files_new();
@@ -262,6 +293,11 @@ enum sandbox_state sandbox_state(const struct sandbox *s)
     return works ? SANDBOX_ON : s->wanted;
 }
 
+struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p)
+{
+    return s && !s->is_asked_for && p && permit_mode(p) == MODE_BYPASS ? NULL : s;
+}
+
 const char *sandbox_why_not(const struct sandbox *s)
 {
     enum sandbox_state state = sandbox_state(s);
@@ -269,6 +305,11 @@ const char *sandbox_why_not(const struct sandbox *s)
     return state == SANDBOX_MISSING || state == SANDBOX_NEEDED
                ? "nothing here can confine commands (tenax doctor says what is missing)"
                : "";
+}
+
+bool sandbox_has_network(const struct sandbox *s)
+{
+    return !s || s->net != CONFINE_NET_NONE;
 }
 
 bool sandbox_frees_commands(const struct sandbox *s)

@@ -3,8 +3,9 @@
  *
  * The settings (sandbox.*) say what is wanted, proc/confine.h has it enforced by the kernel, and
  * this is what lies between: which commands are confined, to which folders, what of the network is
- * left, what a command that was stopped by it is told. It confines in every mode but
- * bypassPermissions; whether a confined command asks first is the permit's business (permit.h).
+ * left, what a command that was stopped by it is told. It confines in every mode; but in
+ * bypassPermissions only when the settings ask for it (sandbox_in_force()). Whether a confined
+ * command asks first is the permit's business (permit.h).
  *
  * Inside, a command writes in the working folders, in the repository they belong to and in a
  * temporary folder of the session ($TMPDIR), and nowhere else. Even there it does not write what
@@ -65,8 +66,15 @@ void sandbox_set_permit(struct sandbox *s, struct permit *p);
 void sandbox_free(struct sandbox *s);
 
 enum sandbox_state sandbox_state(const struct sandbox *s);
+/* The sandbox where the permit's mode has one, else NULL: bypassPermissions lifts one that the
+ * settings have not asked for; one that they have asked for holds in every mode. */
+struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p);
+/* sandbox.failIfUnavailable: ERR_UNSUPPORTED where nothing can confine, before a session begins. */
+int sandbox_check(const struct conf *conf, struct err *err);
 /* Why there is none, for a person; empty when it is on, or off. */
 const char *sandbox_why_not(const struct sandbox *s);
+/* Whether commands inside reach any host, or each other. */
+bool sandbox_has_network(const struct sandbox *s);
 /* sandbox.autoAllowBashIfSandboxed: confined commands need no question in any mode. */
 bool sandbox_frees_commands(const struct sandbox *s);
 

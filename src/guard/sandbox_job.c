@@ -177,6 +177,16 @@ static bool is_passed(const struct sandbox_job *j, const char *assignment)
     return !j || !secret_is_in(value) || strv_has(&j->sandbox->env, name);
 }
 
+/* What a sandbox refuses it refuses the next time, too: npm would try for 70 seconds. */
+static void set_retries(struct strv *env, bool has_network)
+{
+    static const char *const names[] = {"npm_config_fetch_retries", "PIP_RETRIES",
+                                        "CARGO_NET_RETRY", "BUNDLE_RETRY"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        set_variable(env, /*always=*/false, names[i], has_network ? "1" : "0");
+}
+
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
 {
     static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
@@ -203,6 +213,7 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
         /* A repository may lie above the folder that is mounted. */
         set_variable(ret, /*always=*/true, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     }
+    set_retries(ret, /*has_network=*/b->proxy);
     if (!b->proxy && j->confine.net != CONFINE_NET_TRIAL && j->confine.net != CONFINE_NET_PROXY)
         return;
     /* Ours for the web, unless nothing but SOCKS leads anywhere. */

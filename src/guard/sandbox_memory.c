@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/test_switch.h"
 
 #define MEMORY_MAX_BYTES 1024
 
@@ -42,7 +43,7 @@ void sandbox_memory_free(struct sandbox_memory *m)
 /* Whatever else decides is seen when somebody tries again. */
 static void write_line(bool works, struct buf *ret)
 {
-    const char *chosen = getenv("TENAX_TEST_SANDBOX");
+    const char *chosen = test_switch("TENAX_TEST_SANDBOX");
     struct utsname os;
 
     buf_addf(ret, "%s", works ? "works" : "fails");

@@ -255,6 +255,8 @@ static void keep_fixed(const struct sandbox_paths *now, const struct strv *meant
 static void read_list(struct sandbox *s, const struct conf *conf, const char *key, bool forbids,
                       const struct sandbox_paths *now, struct strv *to, struct strv *ret_warnings)
 {
+    bool only_managed = strcmp(key, "sandbox.filesystem.allowRead") == 0 &&
+                        conf_get_bool(conf, "sandbox.filesystem.allowManagedReadPathsOnly", false);
     size_t i = 0;
 
     JSON_EACH(conf_get(conf, key), v) {
@@ -266,6 +268,11 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
 
         buf_addf(&where, "%s.%zu", key, i++);
         origin = conf_origin(conf, buf_cstr(&where));
+        if (only_managed && !conf_is_managed(conf, buf_cstr(&where))) {
+            strv_addf(ret_warnings, "%.*s: %s is left out: only managed settings count for it",
+                      STR_ARG(origin), key);
+            continue;
+        }
         source = permit_source_dir(conf, origin, s->home);
         if (memchr(path.ptr, '\0', path.len) || !strip_pattern(&path))
             strv_addf(ret_warnings,

@@ -59,6 +59,7 @@ struct sandbox_trials {
 struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* what it is when nothing here can confine */
+    bool is_asked_for;         /* by the settings: it holds in bypassPermissions, too */
     bool (*can_confine)(void); /* asked when somebody needs to know; tests answer it themselves */
     struct sandbox_memory *memory; /* NULL: none */
     bool frees_commands;

@@ -23,6 +23,7 @@
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "host/asks.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
 #include "host/session.h"
@@ -268,7 +269,7 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .conf = h->conf,
         .args = h->args,
         .workspace = c->workspace,
-        .sandbox = permit_mode(c->permit) == MODE_BYPASS ? NULL : c->sandbox,
+        .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;
     c->briefing.notice_arg = h;
@@ -305,6 +306,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .workspace = c->workspace,
         .permit = c->permit,
         .sandbox = c->sandbox ? c->sandbox : h->sandbox,
+        .crew = hub_crew(h->hub),
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
@@ -343,12 +345,13 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     if (past.messages.len)
         agent.recall = &past;
     agent.journal = child_make_record(c);
-    c->agent = agent_start(&agent, err);
+    c->agent = agent_new(&agent);
+    agent_begin(c->agent, &agent);
     for (size_t i = 0; i < agent.provider_count; i++)
         provider_release(&models[i]);
-    if (c->agent && spec->forks)
+    if (spec->forks)
         workspace_know(c->workspace, parent ? parent->workspace : h->workspace);
-    return c->agent ? 0 : -1;
+    return 0;
 }
 
 static int child_say(struct child *c, struct str text, enum input_when when, struct err *err)

@@ -39,8 +39,8 @@ static enum holder_answer handover_ask(const char *home, const char *session, st
     (void)gethostname(host, sizeof(host) - 1);
     if (who.pid == getpid() || !str_is(buf_str(&who.host), host))
         return HOLDER_KEEPS;
-    if (socket_call(buf_cstr(&who.socket), STR(HANDOVER_REQUEST), HANDOVER_CALL_MS, cancel, &answer,
-                    &err) == 0)
+    if (socket_call(buf_cstr(&who.socket), session, STR(HANDOVER_REQUEST), HANDOVER_CALL_MS, cancel,
+                    &answer, &err) == 0)
         return HOLDER_ENDS;
     /* A socket that is gone, or that hangs up, belongs to a process that has done its work. */
     return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_KEEPS;

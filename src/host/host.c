@@ -28,6 +28,7 @@
 #include "host/event_log.h"
 #include "host/feed.h"
 #include "host/goals.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/mcp.h"
 #include "host/not_yet.h"
@@ -107,6 +108,8 @@ int host_make_toolbox(struct host *h, struct err *err)
     old = h->toolbox;
     h->toolbox = box;
     gate_give(&h->gate);
+    if (h->agent)
+        agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     return 0;
 }
@@ -181,7 +184,7 @@ static void host_make_reload(struct host *h)
         .frozen_arg = h,
     };
 
-    conf_on_change(h->conf, host_may_change, h);
+    conf_listen(h->conf, host_may_change, h);
     h->reload = reload_new(&spec);
     h->watch = watch_new(h->registry, h->workspace);
 }
@@ -231,7 +234,7 @@ static struct net *host_net(void *arg, struct err *err)
     struct host *h = arg;
 
     if (!h->net)
-        h->net = connect_net(h->conf, err);
+        h->net = hub_net(h->hub, h->conf, err);
     return h->net;
 }
 
@@ -268,10 +271,10 @@ int host_connect(struct host *h, struct err *err)
         return 0;
     if (!models_need_net(&h->models)) {
         if (for_hooks) /* which say themselves what is wrong with it */
-            h->net = connect_net(h->conf, /*err=*/NULL);
+            h->net = hub_net(h->hub, h->conf, /*err=*/NULL);
         return 0;
     }
-    h->net = connect_net(h->conf, err);
+    h->net = hub_net(h->hub, h->conf, err);
     return h->net ? 0 : -1;
 }
 
@@ -314,7 +317,8 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
     enum permit_mode mode = permit_mode(h->permit);
     enum sandbox_state state;
 
-    if (mode == MODE_BYPASS || (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
+    if (!sandbox_in_force(h->sandbox, h->permit) ||
+        (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
         return; /* and nobody waits for the answer */
     state = sandbox_state(h->sandbox);
     if (state == SANDBOX_NEEDED)
@@ -370,6 +374,22 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     return host_start_mcp(h, ret_notes, err);
 }
 
+/* Before the agent takes it over. */
+static void host_note_past(struct host *h)
+{
+    const struct recall *past = session_recall(h->session);
+    const struct load_facts *facts = session_facts(h->session);
+
+    if (!past)
+        return;
+    h->past = (struct host_past){
+        .tokens = past->tokens,
+        .last_ms = facts ? facts->last_ms : 0,
+        .usd = past->ledger.usd,
+        .cost_unknown = past->ledger.unknown,
+    };
+}
+
 /* ---- life ---- */
 
 /* A title that cannot be had is no reason to have no session. */
@@ -386,6 +406,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 {
     struct host *h = mem_zalloc(sizeof(*h));
 
+    h->own_hub = spec->hub ? NULL : hub_new();
+    h->hub = spec->hub ? spec->hub : h->own_hub;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -425,8 +447,14 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         host_free(h);
         return -1;
     }
+    host_note_past(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_agent(h);
+    if (hub_add(h->hub, h, err) < 0) {
+        host_free(h);
+        return -1;
+    }
     host_take_name(h, spec->session.title, ret_notes);
     *ret = h;
     return 0;
@@ -436,6 +464,7 @@ void host_free(struct host *h)
 {
     if (!h)
         return;
+    hub_remove(h->hub, h);
     host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
@@ -448,7 +477,7 @@ void host_free(struct host *h)
      */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
-    conf_on_change(h->conf, /*fn=*/NULL, /*arg=*/NULL);
+    conf_unlisten(h->conf, host_may_change, h);
     goals_free(h->goals);
     runner_free(h->runner);
     spending_unref(h->spending);
@@ -470,7 +499,6 @@ void host_free(struct host *h)
     workspace_unref(h->workspace);
     session_free(h->session);
     models_release(&h->models);
-    net_free(h->net);
     asks_free(h->asks);
     feed_unref(h->feed);
     event_unref(h->last_turn);
@@ -482,6 +510,7 @@ void host_free(struct host *h)
     buf_release(&h->system);
     buf_release(&h->context);
     gate_release(&h->gate);
+    hub_free(h->own_hub);
     mem_freep(&h);
 }
 
@@ -505,6 +534,11 @@ bool host_other_folder(const struct host *h, struct buf *ret)
         return false;
     buf_add(ret, buf_str(&facts->cwd));
     return true;
+}
+
+struct hub *host_hub(struct host *h)
+{
+    return h->hub;
 }
 
 const struct conf *host_conf(const struct host *h)
@@ -561,12 +595,12 @@ struct goal *host_goal(struct host *h)
  * One that goes on has its file. */
 int host_rename(struct host *h, struct str title, struct err *err)
 {
-    struct agent *a = host_hold_building(h);
+    struct agent *a = host_hold(h);
     bool is_later = !a && !session_recall(h->session) && session_is_kept(h->session);
 
     if (!a && strcmp(session_source(h->session), "resume") == 0)
         (void)host_record(h);
-    host_built(h, a);
+    host_let_go(h);
     if (!is_later)
         return session_rename(h->session, title, err);
     if (session_check_title(title, err) < 0)
@@ -582,7 +616,7 @@ static int host_check_early(struct host *h, struct err *err)
     bool late;
 
     gate_take(&h->gate);
-    late = h->agent || h->building;
+    late = h->is_ready || h->is_held;
     gate_give(&h->gate);
     if (late)
         return err_set(err, ERR_UNSUPPORTED, "the session has begun already");

@@ -35,6 +35,7 @@ struct hook_registry;
 struct hook_runner;
 struct host;
 struct host_choices;
+struct hub;
 struct instructions;
 struct json;
 struct model;
@@ -52,8 +53,9 @@ struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
-/* All lent for host_new() alone, but for conf, args and cancel, which outlive the host. */
+/* All lent for host_new() alone, but for hub, conf, args and cancel, which outlive the host. */
 struct host_spec {
+    struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
     struct conf *conf; /* read again when its files change */
     const struct args *args;
     struct cancel *cancel; /* of the process */
@@ -86,6 +88,7 @@ void host_end_as(struct host *h, const char *reason);
 void host_free(struct host *h);
 
 const char *host_session(const struct host *h);
+struct hub *host_hub(struct host *h);
 /* The folder of a session that goes on, when it is another than this one: true. */
 bool host_other_folder(const struct host *h, struct buf *ret);
 const struct conf *host_conf(const struct host *h);

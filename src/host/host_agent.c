@@ -1,7 +1,7 @@
 /*
- * The agent of a host: built in one place (host_build()) from parts that are all made before and
- * outlive it, when the first input comes; then spoken to. Built on the thread that sends that
- * input; the rest is any thread.
+ * The main agent of a host: made with it (host_make_agent()) from parts that outlive it, so that
+ * whatever is set has one home; it begins (host_prepare()) with the first input, on the thread that
+ * sends it. The rest is any thread.
  */
 #include <string.h>
 
@@ -15,11 +15,13 @@
 #include "conf/option.h"
 #include "context/surroundings.h"
 #include "goal/goal.h"
+#include "guard/sandbox.h"
 #include "hooks/runner.h"
 #include "host/asks.h"
 #include "host/child.h"
 #include "host/event_log.h"
 #include "host/goals.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
 #include "host/reload.h"
@@ -42,7 +44,7 @@ static int host_gather(struct host *h, struct err *err)
     const struct recall *past = session_recall(h->session);
     struct surroundings *around = TAKE_PTR(h->around);
 
-    h->briefing.where.sandbox = permit_mode(h->permit) == MODE_BYPASS ? NULL : h->sandbox;
+    h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -112,19 +114,20 @@ void host_refresh(void *arg)
     host_refresh_mcp(h);
 }
 
-static struct agent *host_build(struct host *h, struct err *err)
+/* What there is of it from the beginning; the rest comes with the first input. */
+void host_make_agent(struct host *h)
 {
-    struct record *record = host_record(h);
-    struct agent *a;
+    struct provider models[MODELS_MAX] = {{0}};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
-        .providers = h->models.list,
-        .provider_count = h->models.count,
+        .providers = models,
+        .provider_count = models_copy(&h->models, models, MODELS_MAX),
         .toolbox = h->toolbox,
         .workspace = h->workspace,
         .permit = h->permit,
         .sandbox = h->sandbox,
+        .crew = hub_crew(h->hub),
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
@@ -136,10 +139,12 @@ static struct agent *host_build(struct host *h, struct err *err)
         .rename = host_take_title,
         .title_arg = h,
         .watch = host_on_watch,
-        .journal = record ? record_journal(record) : NULL,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
         .max_steps = h->max_steps,
+        .effort = h->effort,
+        .thinking = h->thinking,
+        .thinking_budget = h->thinking_budget,
         .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
@@ -154,80 +159,92 @@ static struct agent *host_build(struct host *h, struct err *err)
         .hides_thinking = &h->hides_thinking,
     };
 
-    goal_set_journal(goals_goal(h->goals), spec.journal);
+    h->agent = agent_new(&spec);
+    for (size_t i = 0; i < spec.provider_count; i++)
+        provider_release(&models[i]);
+}
+
+/* What takes its time, and is of no use to a session in which nothing is said. */
+static int host_prepare(struct host *h, struct err *err)
+{
+    struct record *record = host_record(h);
+    struct agent_spec rest = {
+        .journal = record ? record_journal(record) : NULL,
+    };
+
+    goal_set_journal(goals_goal(h->goals), rest.journal);
     host_record_mode(h);
-    spec.effort = host_effort(h);
-    spec.thinking = host_thinking(h, &spec.thinking_budget);
-    spec.cache_break = (enum cache_break)host_cache_break(h);
     if (host_gather(h, err) < 0)
-        return NULL;
+        return -1;
     buf_clear(&h->system);
     prompt_system(&h->prompt, h->conf, &h->system);
     buf_clear(&h->context);
     buf_add(&h->context, briefing_text(&h->briefing));
-    spec.net = h->net;
     runner_set_net(h->runner, h->net);
-    spec.system = buf_str(&h->system);
-    spec.context = buf_str(&h->context);
     if (host_await_net(h, err) < 0)
-        return NULL;
+        return -1;
     host_await_mcp(h);
-    spec.toolbox = h->toolbox;
-    a = agent_start(&spec, err);
-    if (a)
-        host_start_log(h); /* which reads what was said so far */
-    return a;
+    rest.net = h->net;
+    rest.system = buf_str(&h->system);
+    rest.context = buf_str(&h->context);
+    agent_begin(h->agent, &rest);
+    host_start_log(h); /* which reads what was said so far */
+    return 0;
 }
 
-void host_built(struct host *h, struct agent *a)
+/* The gate is taken when it returns. */
+static void host_await_held(struct host *h)
 {
     gate_take(&h->gate);
-    h->agent = a;
-    h->building = false;
+    while (h->is_held)
+        gate_wait(&h->gate, /*deadline_ms=*/-1);
+}
+
+struct agent *host_hold(struct host *h)
+{
+    bool is_ready;
+
+    host_await_held(h);
+    h->is_held = true;
+    is_ready = h->is_ready;
+    gate_give(&h->gate);
+    return is_ready ? h->agent : NULL;
+}
+
+void host_let_go(struct host *h)
+{
+    gate_take(&h->gate);
+    h->is_held = false;
     gate_wake(&h->gate);
     gate_give(&h->gate);
 }
 
-/* The agent, built when it is not there; NULL with the reason. */
 struct agent *host_agent(struct host *h, struct err *err)
 {
-    struct agent *a;
+    bool is_ready;
 
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
-    a = h->agent;
-    h->building = !a;
+    host_await_held(h);
+    is_ready = h->is_ready;
+    h->is_held = !is_ready;
     gate_give(&h->gate);
-    if (a)
-        return a;
-    a = host_build(h, err);
-    host_built(h, a);
-    return a;
+    if (is_ready)
+        return h->agent;
+    is_ready = host_prepare(h, err) == 0;
+    gate_take(&h->gate);
+    h->is_ready = is_ready;
+    gate_give(&h->gate);
+    host_let_go(h);
+    return is_ready ? h->agent : NULL;
 }
 
-/* The agent if there is one. */
 struct agent *host_running(struct host *h)
 {
-    struct agent *a;
+    bool is_ready;
 
     gate_take(&h->gate);
-    a = h->agent;
+    is_ready = h->is_ready;
     gate_give(&h->gate);
-    return a;
-}
-
-struct agent *host_hold_building(struct host *h)
-{
-    struct agent *a;
-
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
-    a = h->agent;
-    h->building = true;
-    gate_give(&h->gate);
-    return a;
+    return is_ready ? h->agent : NULL;
 }
 
 /* ---- Spoken to ---- */
@@ -258,7 +275,7 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
         agent_input_release(input);
         return -1;
     }
-    agent_queued(a, &queued);
+    agent_queued(a, &queued, /*ret_texts=*/NULL);
     if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
         agent_input_release(input);
         return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
@@ -270,11 +287,13 @@ int host_send(struct host *h, struct agent_input *input, struct err *err)
 
 int host_keep(struct host *h, const struct agent_input *input, struct err *err)
 {
-    struct agent *a = host_hold_building(h);
-    struct record *record = host_record(h);
-    int r = record ? record_keep(record, input, err) : 0;
+    struct record *record;
+    int r;
 
-    host_built(h, a);
+    (void)host_hold(h);
+    record = host_record(h);
+    r = record ? record_keep(record, input, err) : 0;
+    host_let_go(h);
     return r;
 }
 
@@ -284,7 +303,7 @@ void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
 
     if (!a)
         return;
-    agent_queued(a, ret_queued);
+    agent_queued(a, ret_queued, /*ret_texts=*/NULL);
     agent_interrupt(a, drop_queued);
 }
 
@@ -298,93 +317,51 @@ int host_snip(struct host *h, const struct strv *entries, struct err *err)
     return 0;
 }
 
-/* Nobody is the agent yet, nor is about to be: whoever holds this has what it will be given. Waits
- * for nobody. */
-static bool host_hold_unbuilt(struct host *h)
-{
-    bool is_held;
-
-    gate_take(&h->gate);
-    is_held = !h->agent && !h->building;
-    h->building = h->building || is_held;
-    gate_give(&h->gate);
-    return is_held;
-}
-
 bool host_is_left_open(struct host *h)
 {
     const struct recall *past = session_recall(h->session);
+    CLEANUP(strv_release) struct strv waiting = STRV_INIT;
 
-    return past && (past->state != RECALL_COMPLETE || past->queued.len);
+    agent_queued(h->agent, &waiting, /*ret_texts=*/NULL);
+    return past && (past->state != RECALL_COMPLETE || waiting.len);
 }
 
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts)
 {
-    const struct recall *past = session_recall(h->session);
+    CLEANUP(strv_release) struct strv texts = STRV_INIT;
 
-    if (!past || !host_hold_unbuilt(h))
+    if (host_running(h))
         return;
-    VEC_EACH(&past->queued, in) {
-        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    agent_queued(h->agent, ret_uuids, &texts);
+    for (size_t i = 0; i < texts.len; i++) {
         CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
+        struct str text = str_of(texts.ptr[i]);
 
-        message_text(in->message, &text);
-        strv_adds(ret_uuids, in->uuid);
-        strv_add(ret_texts, typed_find(buf_str(&text), &typed) ? buf_str(&typed) : buf_str(&text));
+        strv_add(ret_texts, typed_find(text, &typed) ? buf_str(&typed) : text);
     }
-    host_built(h, /*a=*/NULL);
-}
-
-/* Of what waits in a session that goes on: 1 it does no more, 0 it never did, -1 that could not be
- * written down, and it still does. */
-static int host_unqueue_past(struct host *h, struct recall *past, struct str uuid, struct err *err)
-{
-    struct record *record = host_record(h);
-    struct journal *journal = record ? record_journal(record) : NULL;
-
-    VEC_EACH(&past->queued, in) {
-        if (!str_is(uuid, in->uuid))
-            continue;
-        if (journal && journal->queue(journal, QUEUE_REMOVE, in, err) < 0)
-            return -1;
-        message_unref(in->message);
-        memmove(in, in + 1, (size_t)(past->queued.ptr + past->queued.len - in - 1) * sizeof(*in));
-        past->queued.len--;
-        return 1;
-    }
-    return 0;
 }
 
 bool host_unqueue(struct host *h, struct str uuid)
 {
-    struct recall *past = session_recall(h->session);
-    struct agent *a = host_running(h);
-    struct err err = {0};
-    int r;
+    if (!host_hold(h)) { /* what waited when the session was left stands in its file */
+        struct record *record = host_record(h);
 
-    if (a)
-        return agent_unqueue(a, uuid);
-    if (!past || !host_hold_unbuilt(h))
-        return false;
-    r = host_unqueue_past(h, past, uuid, &err);
-    host_built(h, /*a=*/NULL);
-    if (r < 0)
-        host_on_trouble(h, str_of(err.text));
-    return r > 0;
+        agent_keep_in(h->agent, record ? record_journal(record) : NULL);
+    }
+    host_let_go(h);
+    return agent_unqueue(h->agent, uuid);
 }
 
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
 {
-    struct agent *a;
+    bool is_ready;
 
-    gate_take(&h->gate);
-    while (h->building)
-        gate_wait(&h->gate, /*deadline_ms=*/-1);
+    host_await_held(h);
     h->finishing = true;
-    a = h->agent;
+    is_ready = h->is_ready;
     gate_give(&h->gate);
-    if (a)
-        agent_finish(a, fn, arg);
+    if (is_ready)
+        agent_finish(h->agent, fn, arg);
     else
         fn(arg);
 }
@@ -397,7 +374,7 @@ void host_write_goal(struct host *h)
 
     if (!goal_has_lines(goal))
         return;
-    a = host_hold_building(h); /* whoever builds the agent makes the record, too */
+    a = host_hold(h); /* whoever prepares the agent makes the record, too */
     record = a ? NULL : host_record(h);
     if (a)
         agent_nudge(a);
@@ -405,7 +382,7 @@ void host_write_goal(struct host *h)
         goal_set_journal(goal, record_journal(record));
         goal_write_lines(goal);
     }
-    host_built(h, a);
+    host_let_go(h);
 }
 
 /* ---- Its model ---- */
@@ -433,7 +410,6 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
 int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err)
 {
     CLEANUP(provider_release) struct provider p = {0};
-    struct agent *a = host_running(h);
     struct provider own;
 
     if (host_select(h, want, &p, err) < 0)
@@ -442,22 +418,18 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
     models_note(&h->models, &p.model);
     provider_copy(&p, &own);
     models_replace_first(&h->models, &own);
-    if (a)
-        agent_set_model(a, &p);
-    return a ? 0 : host_make_toolbox(h, err);
+    agent_set_model(h->agent, &p);
+    /* Which tools are offered may depend on it; later a request's beginning is cached. */
+    return host_running(h) ? 0 : host_make_toolbox(h, err);
 }
 
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget)
 {
-    struct agent *a;
-
     gate_take(&h->gate);
     h->thinking = thinking;
     h->thinking_budget = budget;
-    a = h->agent;
     gate_give(&h->gate);
-    if (a)
-        agent_set_thinking(a, thinking, budget);
+    agent_set_thinking(h->agent, thinking, budget);
 }
 
 void host_hide_thinking(struct host *h, bool hides)
@@ -478,14 +450,10 @@ enum thinking host_thinking(struct host *h, int64_t *ret_budget)
 
 void host_set_effort(struct host *h, enum effort effort)
 {
-    struct agent *a;
-
     gate_take(&h->gate);
     h->effort = effort;
-    a = h->agent;
     gate_give(&h->gate);
-    if (a)
-        agent_set_effort(a, effort);
+    agent_set_effort(h->agent, effort);
 }
 
 enum effort host_effort(struct host *h)
@@ -500,26 +468,12 @@ enum effort host_effort(struct host *h)
 
 void host_break_cache(struct host *h, int how)
 {
-    struct agent *a;
-
-    gate_take(&h->gate);
-    h->cache_break = how;
-    a = h->agent;
-    gate_give(&h->gate);
-    if (a)
-        agent_break_cache(a, (enum cache_break)how);
+    agent_break_cache(h->agent, (enum cache_break)how);
 }
 
 int host_cache_break(struct host *h)
 {
-    struct agent *a;
-    int how;
-
-    gate_take(&h->gate);
-    how = h->cache_break;
-    a = h->agent;
-    gate_give(&h->gate);
-    return a ? (int)agent_cache_break(a) : how;
+    return (int)agent_cache_break(h->agent);
 }
 
 void host_figures(struct host *h, struct model *ret)

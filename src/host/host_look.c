@@ -50,25 +50,12 @@ int host_instructions(struct host *h, struct cancel *cancel, struct instructions
 /* What the provider has counted, as far as it is known. */
 static int64_t host_used(struct host *h)
 {
-    struct agent *a = host_running(h);
-    const struct recall *past = session_recall(h->session);
-
-    if (a)
-        return agent_context_tokens(a);
-    return past ? past->tokens : 0;
+    return agent_context_tokens(h->agent);
 }
 
 void host_past(struct host *h, struct host_past *ret)
 {
-    const struct recall *past = session_recall(h->session);
-    const struct load_facts *facts = session_facts(h->session);
-
-    *ret = (struct host_past){.last_ms = past && facts ? facts->last_ms : 0};
-    if (past) {
-        ret->tokens = past->tokens;
-        ret->usd = past->ledger.usd;
-        ret->cost_unknown = past->ledger.unknown;
-    }
+    *ret = h->past;
 }
 
 int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, struct err *err)
@@ -127,24 +114,19 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
 /* Not while somebody else does the same for an agent in the making. */
 static int look_connect(struct host *h, struct err *err)
 {
-    struct agent *a = host_hold_building(h);
-    int rc = host_connect(h, err);
+    int rc;
 
-    host_built(h, a);
+    (void)host_hold(h);
+    rc = host_connect(h, err);
+    host_let_go(h);
     return rc;
 }
 
-/* What a session has cost is written down by its agent: it is made for that where a process that
- * does no more would leave a question unpaid. */
+/* What a session has cost is written down by its agent, which begins for that: a process that does
+ * no more would leave a question unpaid. */
 static void look_paid(struct host *h)
 {
-    bool is_there;
-
-    gate_take(&h->gate);
-    is_there = h->agent;
-    gate_give(&h->gate);
-    if (!is_there)
-        (void)host_agent(h, /*err=*/NULL);
+    (void)host_agent(h, /*err=*/NULL);
 }
 
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,

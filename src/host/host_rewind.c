@@ -85,12 +85,12 @@ static struct going_back *going_back_new(struct host *h, const struct host_rewin
 /* Files, on this thread: while a turn runs, or before there is an agent. */
 static int host_rewind_files_now(struct host *h, struct going_back *b, struct err *err)
 {
-    struct agent *a = host_hold_building(h); /* whoever builds the agent makes the record, too */
+    struct agent *a = host_hold(h); /* whoever prepares the agent makes the record, too */
     int rc;
 
     b->what.moves = !a;
     rc = session_rewind(h->session, host_record(h), &b->what, h->cancel, &b->done, err);
-    host_built(h, a);
+    host_let_go(h);
     return rc;
 }
 

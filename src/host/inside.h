@@ -30,6 +30,7 @@ struct record;
 struct tool_entry;
 
 struct host {
+    struct hub *hub, *own_hub; /* the second: NULL, or the same */
     struct conf *conf;
     const struct args *args;
     struct cancel *cancel;
@@ -58,14 +59,14 @@ struct host {
     size_t hook_count;
     int64_t max_steps;
     struct spending *spending;
+    struct host_past past;
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
     bool is_interactive;
     bool of_run;        /* one prompt, and the process exits */
     const char *source; /* NULL: as the session was opened */
-    enum effort effort; /* under the gate, as the next */
-    int cache_break;
+    enum effort effort; /* under the gate, as thinking is */
     struct feed *feed;
     struct asks *asks;
     struct event_log *log;       /* NULL: none */
@@ -82,9 +83,11 @@ struct host {
     struct thread *looking;  /* whether commands can be confined here */
     struct titling *titling; /* NULL: nobody has asked for a title */
 
+    struct agent *agent; /* the main one; begins when it is ready */
+
     struct gate gate; /* of what follows */
-    struct agent *agent;
-    bool building;
+    bool is_ready;    /* what waits for the first input is made */
+    bool is_held;     /* it is being made, or somebody keeps it from being made */
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
@@ -116,15 +119,16 @@ void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
 
 /* host_agent.c */
-struct agent *host_running(struct host *h);                /* NULL: there is none yet */
-struct agent *host_agent(struct host *h, struct err *err); /* built when it is not there */
+void host_make_agent(struct host *h);
+struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
+struct agent *host_agent(struct host *h, struct err *err); /* begins when it has not */
 struct record *host_record(struct host *h);                /* NULL: nothing is kept */
 const char *host_entrypoint(const struct host *h);         /* "cli" */
 void host_refresh(void *arg);                              /* agent_spec.refresh */
-/* Whoever needs the record beside the agent has it alone between these two: the agent if there is
- * one, and the same once more. */
-struct agent *host_hold_building(struct host *h);
-void host_built(struct host *h, struct agent *a);
+/* Between these two the agent does not begin, so the caller has the record to itself if it has not;
+ * NULL then. */
+struct agent *host_hold(struct host *h);
+void host_let_go(struct host *h);
 
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,

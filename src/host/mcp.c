@@ -168,7 +168,8 @@ void host_await_mcp(struct host *h)
     if (!h->is_interactive)
         mcp_wait(h->mcp, HOST_MCP_WAIT_MS, h->cancel);
     h->mcp_seen = atomic_load(&h->mcp_changes);
-    (void)host_make_toolbox(h, /*err=*/NULL); /* the one without them stays */
+    if (host_make_toolbox(h, /*err=*/NULL) == 0) /* else the one without them stays */
+        agent_set_toolbox(h->agent, h->toolbox);
 }
 
 /* On the agent's thread, between steps. */

@@ -26,6 +26,7 @@ struct reload {
     void (*also)(void *arg); /* NULL: nothing */
     void *also_arg;
     void (*also_release)(void *arg);
+    unsigned version;  /* of the settings that count here */
     bool is_kept_back; /* a change waits for the end of a goal, and that was said */
     char said[sizeof(((struct err *)NULL)->text)]; /* what was wrong, so that it is said once */
 };
@@ -35,6 +36,7 @@ struct reload *reload_new(const struct reload_spec *spec)
     struct reload *r = mem_zalloc(sizeof(*r));
 
     r->spec = *spec;
+    r->version = conf_version(spec->conf);
     gate_init(&r->gate);
     return r;
 }
@@ -98,7 +100,8 @@ static void reload_refresh(struct reload *r)
     struct err err = {0};
     int changed = conf_refresh(r->spec.conf, &notes, &err);
 
-    if (changed > 0) {
+    if (changed >= 0 && conf_version(r->spec.conf) != r->version) { /* also by another session */
+        r->version = conf_version(r->spec.conf);
         reload_apply(r, &notes);
         r->said[0] = '\0';
     }

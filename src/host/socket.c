@@ -21,6 +21,7 @@
 #include "host/conn.h"
 #include "proc/kin.h"
 #include "sync/cancel.h"
+#include "sync/inquiry.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
@@ -45,9 +46,44 @@ struct socket {
     const struct socket_speaker *speaker;
     void *arg;
     struct cancel *stop;
+    struct mailbox *orders;
     struct thread *thread;
     VEC(struct socket_conn *) conns;
 };
+
+/* To be done on the thread. */
+struct order {
+    struct inquiry inquiry;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+void socket_do(struct socket *s, void (*fn)(void *arg), void *arg)
+{
+    struct order o = {.fn = fn, .arg = arg};
+
+    inquiry_send(&o.inquiry, s->orders);
+    (void)inquiry_wait(&o.inquiry, /*cancel=*/NULL, /*err=*/NULL);
+}
+
+void socket_each(struct socket *s, void (*fn)(void *peer, void *arg), void *arg)
+{
+    VEC_EACH(&s->conns, c) {
+        fn((*c)->peer, arg);
+    }
+}
+
+static void socket_obey(struct socket *s)
+{
+    struct mail *m = mailbox_try(s->orders);
+
+    for (; m; m = mailbox_try(s->orders)) {
+        struct order *o = (struct order *)inquiry_take(m);
+
+        o->fn(o->arg);
+        inquiry_answer(&o->inquiry, 0);
+    }
+}
 
 void socket_conn_send(struct socket_conn *c, struct str text)
 {
@@ -196,7 +232,7 @@ static void socket_sweep(struct socket *s)
 
 static void socket_round(struct socket *s)
 {
-    struct pollfd fds[2 + 2 * SOCKET_MAX_CONNS];
+    struct pollfd fds[3 + 2 * SOCKET_MAX_CONNS];
     size_t count = s->conns.len;
     bool is_short = s->is_short;
 
@@ -204,20 +240,22 @@ static void socket_round(struct socket *s)
     fds[0] = (struct pollfd){.fd = cancel_fd(s->stop), .events = POLLIN};
     /* One that cannot be taken would be told of again at once. */
     fds[1] = (struct pollfd){.fd = is_short ? -1 : s->fd, .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = mailbox_fd(s->orders), .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
         struct socket_conn *c = s->conns.ptr[i];
         short events = c->ended ? 0 : POLLIN;
 
         if (conn_unsent(&c->lines))
             events |= POLLOUT;
-        fds[2 + 2 * i] = (struct pollfd){.fd = c->fd, .events = events};
-        fds[3 + 2 * i] = (struct pollfd){.fd = mailbox_fd(c->mailbox), .events = POLLIN};
+        fds[3 + 2 * i] = (struct pollfd){.fd = c->fd, .events = events};
+        fds[4 + 2 * i] = (struct pollfd){.fd = mailbox_fd(c->mailbox), .events = POLLIN};
     }
-    if (poll(fds, 2 + 2 * count, is_short ? SOCKET_SHORT_MS : -1) < 0)
+    if (poll(fds, 3 + 2 * count, is_short ? SOCKET_SHORT_MS : -1) < 0)
         return; /* EINTR */
+    socket_obey(s);
     for (size_t i = 0; i < count; i++) {
-        if (fds[2 + 2 * i].revents)
-            socket_serve(s, s->conns.ptr[i], fds[2 + 2 * i].revents);
+        if (fds[3 + 2 * i].revents)
+            socket_serve(s, s->conns.ptr[i], fds[3 + 2 * i].revents);
         socket_mail(s, s->conns.ptr[i]);
     }
     for (size_t i = count; i > 0; i--) {
@@ -300,6 +338,8 @@ static void socket_free(struct socket *s)
     if (s->made_dir && rmdir(s->dir) == 0 && s->made_home)
         (void)rmdir(s->home);
     cancel_unref(s->stop);
+    mailbox_close(s->orders);
+    mailbox_unref(s->orders);
     mem_freep(&s->home);
     mem_freep(&s->dir);
     mem_freep(&s->path);
@@ -320,6 +360,7 @@ int socket_start(const char *home, const struct socket_speaker *speaker, void *a
     s->speaker = speaker;
     s->arg = arg;
     s->stop = cancel_new(/*parent=*/NULL);
+    s->orders = mailbox_new();
     if (socket_bind(s, err) == 0)
         s->thread = thread_start("control", socket_run, s, err);
     if (!s->thread) {

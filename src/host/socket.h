@@ -46,6 +46,13 @@ int socket_start(const char *home, const struct socket_speaker *speaker, void *a
  * for it and nothing else is in them). NULL is fine. */
 void socket_stop(struct socket *s);
 
+/* fn(arg) on the socket's thread; returns when it has run. Not on that thread, and not when it is
+ * about to be stopped. */
+void socket_do(struct socket *s, void (*fn)(void *arg), void *arg);
+
+/* On the socket's thread: fn(peer, arg) for each connection. */
+void socket_each(struct socket *s, void (*fn)(void *peer, void *arg), void *arg);
+
 /* Whoever connected was started by this process, and is neither a command of a person nor a hook: a
  * command of the agent, most likely (proc/kin.h). */
 bool socket_conn_is_own(const struct socket_conn *c);

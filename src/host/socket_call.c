@@ -97,8 +97,8 @@ static int call_round(struct call *c, int64_t due_ms, struct cancel *cancel, str
     return 0;
 }
 
-int socket_call(const char *path, struct str request, int64_t timeout_ms, struct cancel *cancel,
-                struct buf *ret, struct err *err)
+int socket_call(const char *path, const char *session, struct str request, int64_t timeout_ms,
+                struct cancel *cancel, struct buf *ret, struct err *err)
 {
     CLEANUP(fd_closep) int fd = call_connect(path, err);
     CLEANUP(buf_release) struct buf line = BUF_INIT(CALL_MAX_QUEUE);
@@ -107,9 +107,10 @@ int socket_call(const char *path, struct str request, int64_t timeout_ms, struct
 
     if (fd < 0)
         return -1;
-    buf_addf(&line,
-             "{\"type\":\"control_request\",\"request_id\":\"" CALL_ID "\",\"request\":%.*s}\n",
-             STR_ARG(request));
+    buf_adds(&line, "{\"type\":\"control_request\",\"request_id\":\"" CALL_ID "\",");
+    if (session)
+        buf_addf(&line, "\"session_id\":\"%s\",", session);
+    buf_addf(&line, "\"request\":%.*s}\n", STR_ARG(request));
     if (buf_check(&line, err) < 0)
         return -1;
     conn_init(&c.conn, fd, fd, CALL_MAX_LINE, CALL_MAX_QUEUE);

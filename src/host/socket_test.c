@@ -151,7 +151,8 @@ static void test_too_many_wait(void **state)
         waiting[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     } while (connect(waiting[n++], (const struct sockaddr *)&deaf, sizeof(deaf)) == 0);
     assert_int_equal(errno, EAGAIN);
-    assert_int_equal(socket_call(deaf.sun_path, STR("{}"), 60000, /*cancel=*/NULL, &answer, &err),
+    assert_int_equal(socket_call(deaf.sun_path, /*session=*/NULL, STR("{}"), 60000, /*cancel=*/NULL,
+                                 &answer, &err),
                      -1);
     assert_int_equal(err.code, ERR_TIMEOUT);
     while (n > 0)

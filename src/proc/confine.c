@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/test_switch.h"
 #include "proc/confine_probe.h"
 #include "proc/landlock.h"
 #include "sync/thread.h"
@@ -136,7 +137,7 @@ static bool confine_is_none(const struct confine_backend *by)
 
 const struct confine_backend *confine_backend(void)
 {
-    const char *wanted = getenv("TENAX_TEST_SANDBOX");
+    const char *wanted = test_switch("TENAX_TEST_SANDBOX");
     const struct confine_backend *by = wanted ? confine_backend_named(wanted) : NULL;
 
     if (wanted && !by)

@@ -3,13 +3,18 @@
  */
 #include "proto/listen.h"
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "conf/conf.h"
 #include "host/host.h"
 #include "host/socket.h"
+#include "json/json.h"
 #include "json/jw.h"
+#include "proto/control.h"
 #include "proto/peer.h"
 
 static void on_send(void *arg, struct str lines)
@@ -34,49 +39,111 @@ static void on_complain(void *arg, const char *text)
     socket_conn_send(arg, buf_str(&line));
 }
 
-struct listener {
-    struct peer *peer;
-    struct socket_conn *conn;
+struct listen {
+    struct socket *socket;
+    VEC(struct peer_session *) sessions; /* the socket's thread's, but for the first at the start */
 };
+
+/* A connection, and who it is to each session that it has spoken to. */
+struct listener {
+    struct listen *all;
+    struct socket_conn *conn;
+    bool is_named; /* it has named a session */
+    VEC(struct peer *) peers;
+    VEC(struct peer_session *) sessions; /* of the peer with the same index */
+};
+
+static struct peer *listener_peer(struct listener *l, struct peer_session *session)
+{
+    struct peer_spec spec = {
+        .session = session,
+        .mailbox = socket_conn_mailbox(l->conn),
+        .looks_only = socket_conn_is_own(l->conn),
+        .is_named = &l->is_named,
+        .send = on_send,
+        .complain = on_complain,
+        .arg = l->conn,
+    };
+
+    for (size_t i = 0; i < l->peers.len; i++) {
+        if (l->sessions.ptr[i] == session)
+            return l->peers.ptr[i];
+    }
+    vec_push(&l->sessions, session);
+    vec_push(&l->peers, peer_new(&spec));
+    return l->peers.ptr[l->peers.len - 1];
+}
 
 static void pump(struct listener *l)
 {
-    while (socket_conn_unsent(l->conn) < SOCKET_BUSY && peer_pump(l->peer))
-        continue;
+    bool more = true;
+
+    while (more && socket_conn_unsent(l->conn) < SOCKET_BUSY) {
+        more = false;
+        VEC_EACH(&l->peers, p) {
+            more = peer_pump(*p) || more;
+        }
+    }
 }
 
 static void *on_open(struct socket_conn *c, void *arg)
 {
     struct listener *l = mem_zalloc(sizeof(*l));
-    struct peer_spec spec = {
-        .session = arg,
-        .mailbox = socket_conn_mailbox(c),
-        .looks_only = socket_conn_is_own(c),
-        .send = on_send,
-        .complain = on_complain,
-        .arg = c,
-    };
 
+    l->all = arg;
     l->conn = c;
-    l->peer = peer_new(&spec);
     return l;
+}
+
+/* Which session a line is for; NULL: it is a request for one that is not here, which is answered.
+ */
+static struct peer_session *line_session(struct listener *l, struct str line)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf out = BUF_INIT(8192);
+    struct peer_session *first = l->all->sessions.len ? l->all->sessions.ptr[0] : NULL;
+    struct err err = {0};
+    const struct json *v;
+    struct str id;
+
+    if (!line.ptr || !str_has(line, STR("\"session_id\"")) ||
+        json_parse(&arena, line, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return first;
+    id = json_get_str(v, "session_id");
+    VEC_EACH(&l->all->sessions, s) {
+        if (!str_is(id, host_session((*s)->host)))
+            continue;
+        l->is_named = true;
+        return *s;
+    }
+    if (!id_is_uuid(id) || !str_is(json_get_str(v, "type"), "control_request"))
+        return first;
+    err_set(&err, ERR_NOT_FOUND, "this session is not open in this process");
+    control_respond(json_get_str(v, "request_id"), STR(""), &err, &out);
+    socket_conn_send(l->conn, buf_str(&out));
+    return NULL;
 }
 
 static void on_line(void *arg, struct str line)
 {
     struct listener *l = arg;
+    struct peer_session *session = line_session(l, line);
 
-    peer_line(l->peer, line);
+    if (session)
+        peer_line(listener_peer(l, session), line);
     pump(l);
 }
 
 static void on_mail(void *arg, struct mail *m)
 {
     struct listener *l = arg;
+    bool is_line = m->kind == &line_mail_kind;
 
     if (!peer_is_withdrawal(m))
         pump(l); /* what a question is about comes before the question */
-    peer_mail(l->peer, m);
+    for (size_t i = 0; i < l->peers.len && !(is_line && i); i++)
+        peer_hear(l->peers.ptr[i], m);
+    mail_free(m);
 }
 
 static void on_ready(void *arg)
@@ -88,21 +155,101 @@ static void on_close(void *arg)
 {
     struct listener *l = arg;
 
-    peer_stop_asks(l->peer);
-    peer_free(l->peer);
+    VEC_EACH(&l->peers, p) {
+        peer_stop_asks(*p);
+        peer_free(*p);
+    }
+    vec_release(&l->peers);
+    vec_release(&l->sessions);
     mem_freep(&l);
 }
 
 static const struct socket_speaker listen_speaker = {on_open, on_line, on_mail, on_ready, on_close};
 
-int listen_start(struct peer_session *session, struct socket **ret, struct err *err)
+int listen_start(struct peer_session *session, struct listen **ret, struct err *err)
 {
-    return socket_start(conf_home(host_conf(session->host)), &listen_speaker, session, ret, err);
+    struct listen *l = mem_zalloc(sizeof(*l));
+
+    vec_push(&l->sessions, session);
+    if (socket_start(conf_home(host_conf(session->host)), &listen_speaker, l, &l->socket, err) <
+        0) {
+        vec_release(&l->sessions);
+        mem_freep(&l);
+        return -1;
+    }
+    *ret = l;
+    return 0;
+}
+
+/* One that comes or goes, on the socket's thread. */
+struct listen_change {
+    struct listen *listen;
+    struct peer_session *session;
+};
+
+static void listen_come(void *arg)
+{
+    struct listen_change *c = arg;
+
+    vec_push(&c->listen->sessions, c->session);
+}
+
+void listen_add(struct listen *l, struct peer_session *session)
+{
+    struct listen_change c = {l, session};
+
+    socket_do(l->socket, listen_come, &c);
+}
+
+static void listener_forget(void *peer, void *arg)
+{
+    struct listener *l = peer;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < l->peers.len; i++) {
+        if (l->sessions.ptr[i] == arg) {
+            peer_stop_asks(l->peers.ptr[i]);
+            peer_free(l->peers.ptr[i]);
+            continue;
+        }
+        l->peers.ptr[kept] = l->peers.ptr[i];
+        l->sessions.ptr[kept++] = l->sessions.ptr[i];
+    }
+    l->peers.len = l->sessions.len = kept;
+}
+
+static void listen_go(void *arg)
+{
+    struct listen_change *c = arg;
+    size_t kept = 0;
+
+    VEC_EACH(&c->listen->sessions, s) {
+        if (*s != c->session)
+            c->listen->sessions.ptr[kept++] = *s;
+    }
+    c->listen->sessions.len = kept;
+    socket_each(c->listen->socket, listener_forget, c->session);
+}
+
+void listen_remove(struct listen *l, struct peer_session *session)
+{
+    struct listen_change c = {l, session};
+
+    socket_do(l->socket, listen_go, &c);
+}
+
+void listen_stop(struct listen *l)
+{
+    if (!l)
+        return;
+    socket_stop(l->socket);
+    vec_release(&l->sessions);
+    mem_freep(&l);
 }
 
 struct ear {
     struct peer_session session;
-    struct socket *socket;
+    struct listen *listen;
 };
 
 struct ear *ear_new(struct host *h, struct slash *slash)
@@ -112,7 +259,7 @@ struct ear *ear_new(struct host *h, struct slash *slash)
     struct err err = {0};
 
     peer_session_init(&e->session, h, slash, &show);
-    if (listen_start(&e->session, &e->socket, &err) == 0)
+    if (listen_start(&e->session, &e->listen, &err) == 0)
         return e;
     log_debug("proto", "no control socket: %s", err.text);
     ear_free(e);
@@ -123,7 +270,7 @@ void ear_free(struct ear *e)
 {
     if (!e)
         return;
-    socket_stop(e->socket);
+    listen_stop(e->listen);
     peer_session_release(&e->session); /* without an owner there are no hooks for the host */
     mem_freep(&e);
 }

@@ -326,6 +326,8 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     vec_push(&p->asked, m->id);
     buf_addf(&line, "{\"type\":\"control_request\",\"request_id\":\"%s%" PRIu64 "\",", p->asks,
              m->id);
+    if (p->spec.is_named && *p->spec.is_named)
+        buf_addf(&line, "\"session_id\":\"%s\",", host_session(p->spec.session->host));
     buf_adds(&line, "\"request\":");
     jw_init(&w, &line, JW_CLEAN);
     jw_object(&w);
@@ -530,12 +532,17 @@ bool peer_is_withdrawal(const struct mail *m)
     return m->kind == &ask_mail_kind && ((const struct ask_mail *)m)->what == ASK_WITHDRAWN;
 }
 
-void peer_mail(struct peer *p, struct mail *m)
+void peer_hear(struct peer *p, struct mail *m)
 {
     if (m->kind == &line_mail_kind)
         peer_send(p, &((struct line_mail *)m)->line);
     else if (m->kind == &ask_mail_kind)
         peer_show_ask(p, (struct ask_mail *)m);
+}
+
+void peer_mail(struct peer *p, struct mail *m)
+{
+    peer_hear(p, m);
     mail_free(m);
 }
 

@@ -74,6 +74,8 @@ struct peer_spec {
     struct mailbox *mailbox;
     bool owner;
     bool looks_only;
+    const bool
+        *is_named; /* its client names sessions: what it is asked says which. NULL: it does not */
     void (*send)(void *arg, struct str lines);     /* whole lines, secrets taken out */
     void (*complain)(void *arg, const char *text); /* about a line that cannot be answered */
     void *arg;
@@ -102,7 +104,9 @@ void peer_complain(struct peer *p, const char *text);
 /* ptr NULL: a line that was too long. */
 void peer_line(struct peer *p, struct str line);
 void peer_mail(struct peer *p, struct mail *m); /* takes it */
-bool peer_is_withdrawal(const struct mail *m);  /* a question that was asked is over */
+/* The same of mail that several peers share, and whose caller frees it. */
+void peer_hear(struct peer *p, struct mail *m);
+bool peer_is_withdrawal(const struct mail *m); /* a question that was asked is over */
 /* Takes one event and sends what there is to say about it. False: there is none now. */
 bool peer_pump(struct peer *p);
 /* The last result that was sent had is_error. */

@@ -14,6 +14,7 @@
 #include "conf/conf.h"
 #include "context/mention.h"
 #include "guard/permit.h"
+#include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "hooks/registry.h"
 #include "hooks/settings.h"
@@ -183,7 +184,7 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
 {
     CLEANUP(shell_result_release) struct shell_result r = SHELL_RESULT_INIT;
     CLEANUP(buf_release) struct buf command = BUF_INIT(SLASH_MAX_TEXT);
-    bool confined = permit_mode(host_permit(x->call->host)) != MODE_BYPASS;
+    bool confined = sandbox_in_force(host_sandbox(x->call->host), host_permit(x->call->host));
 
     expand_values(text, &x->values, &x->used, &command);
     if (++x->commands > EXPAND_MAX_COMMANDS)

@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "store/goals.h"
 #include "store/hold.h"
 #include "store/index.h"
@@ -176,11 +179,20 @@ int remove_session(const char *home, const char *path, struct err *err)
 
 /* ---- Those that are old ---- */
 
+/* A session that can be removed by age. */
+struct old_session {
+    char *dir;
+    char name[ID_UUID_LEN + sizeof(SUFFIX)];
+    time_t changed;
+};
+
 struct old {
     const char *home;
     time_t before; /* what has not changed since */
     struct cancel *cancel;
     struct store *store; /* opened for the first one */
+    VEC(struct old_session) sessions;
+    time_t newest; /* of all of them */
     int removed;
 };
 
@@ -192,12 +204,13 @@ static bool old_is(const struct old *o, int at, const char *name)
 }
 
 /* "<id>.jsonl", or the folder of one that is gone. */
-static void old_take(struct old *o, DIR *project, const char *dir, const char *entry)
+static void old_find(struct old *o, DIR *project, const char *dir, const char *entry)
 {
     char name[ID_UUID_LEN + sizeof(SUFFIX)] = "";
     struct str id = str_first(str_of(entry), ID_UUID_LEN);
     bool is_folder = id_is_uuid(str_of(entry));
-    struct err why = {0};
+    struct old_session *session;
+    struct stat st;
 
     if (id_is_uuid(id) && str_is(str_from(str_of(entry), ID_UUID_LEN), SUFFIX TRANSCRIPT_COPY)) {
         if (old_is(o, dirfd(project), entry)) /* of a fork that was killed */
@@ -207,32 +220,65 @@ static void old_take(struct old *o, DIR *project, const char *dir, const char *e
     if (!index_is_session(str_of(entry)) && !is_folder)
         return;
     snprintf(name, sizeof(name), "%.*s" SUFFIX, STR_ARG(id));
-    if (!old_is(o, dirfd(project), entry) ||
+    if (fstatat(dirfd(project), entry, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         (is_folder && faccessat(dirfd(project), name, F_OK, 0) == 0))
         return;
-    if (remove_files(o->home, dir, name, &o->store, o->cancel, &why) < 0)
-        log_debug("store", "sweep: %s", why.text);
-    else
-        o->removed++;
+    o->newest = st.st_mtim.tv_sec > o->newest ? st.st_mtim.tv_sec : o->newest;
+    session = vec_add(&o->sessions);
+    *session = (struct old_session){.dir = mem_dup(dir, strlen(dir)), .changed = st.st_mtim.tv_sec};
+    memcpy(session->name, name, sizeof(name));
 }
 
-static void old_take_project(struct old *o, const char *projects, const char *name)
+static int old_cmp(const void *a, const void *b)
+{
+    const struct old_session *x = a;
+    const struct old_session *y = b;
+
+    return (x->changed > y->changed) - (x->changed < y->changed);
+}
+
+/* A clock may be wrong, and what is removed is gone: never more than a day's share of all, the
+ * oldest first, and none by a time that no session has seen. */
+static void old_remove(struct old *o, int64_t days)
+{
+    int share = (int)(o->sessions.len / (size_t)days) + 1;
+    time_t before = (time_t)(o->newest - days * DAY_MS / 1000);
+    struct err why = {0};
+
+    before = o->before < before ? o->before : before;
+    if (o->sessions.len)
+        qsort(o->sessions.ptr, o->sessions.len, sizeof(*o->sessions.ptr), old_cmp);
+    VEC_EACH(&o->sessions, session) {
+        if (session->changed >= before || o->removed >= share || cancel_is_set(o->cancel))
+            break;
+        if (remove_files(o->home, session->dir, session->name, &o->store, o->cancel, &why) < 0)
+            log_debug("store", "sweep: %s", why.text);
+        else
+            o->removed++;
+    }
+    VEC_EACH(&o->sessions, done) {
+        free(done->dir);
+    }
+    vec_release(&o->sessions);
+}
+
+static void old_find_in(struct old *o, const char *projects, const char *name)
 {
     CLEANUP(mem_freep) char *dir = path_join(projects, name);
     CLEANUP(dir_closep) DIR *d = opendir(dir);
 
     for (struct dirent *e = d ? readdir(d) : NULL; e && !cancel_is_set(o->cancel); e = readdir(d))
-        old_take(o, d, dir, e->d_name);
+        old_find(o, d, dir, e->d_name);
 }
 
-static void old_take_projects(struct old *o)
+static void old_find_all(struct old *o)
 {
     CLEANUP(mem_freep) char *projects = path_join(o->home, "projects");
     CLEANUP(dir_closep) DIR *d = opendir(projects);
 
     for (struct dirent *e = d ? readdir(d) : NULL; e && !cancel_is_set(o->cancel); e = readdir(d)) {
         if (e->d_name[0] != '.')
-            old_take_project(o, projects, e->d_name);
+            old_find_in(o, projects, e->d_name);
     }
 }
 
@@ -294,7 +340,8 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
 
     if (!sweep_is_due(home, days, now_ms) || sweep_stamp(home, now_ms) < 0)
         return 0;
-    old_take_projects(&o);
+    old_find_all(&o);
+    old_remove(&o, days);
     old_take_locks(&o);
     store_free(o.store);
     log_debug("store", "sweep: %d sessions older than %lld days", o.removed, (long long)days);

@@ -19,9 +19,11 @@ struct sweep;
 int remove_session(const char *home, const char *path, struct err *err);
 
 /*
- * All that have not changed for so many days; folders of sessions that are gone; lock files that
- * nobody holds. At most once a day, whichever process comes first; never one that is open. days 0:
- * nothing is ever swept. Returns how many sessions went, or -1 on cancel.
+ * Sessions that have not changed for so many days before the newest one did, the oldest first and
+ * at most a day's share of all, so that a clock that is wrong for a while costs little; folders of
+ * sessions that are gone; lock files that nobody holds. At most once a day, whichever process comes
+ * first; never one that is open. days 0: nothing is ever swept. Returns how many sessions went, or
+ * -1 on cancel.
  */
 int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *cancel,
                struct err *err);

@@ -130,6 +130,8 @@ static void fill(void)
         snprintf(path, sizeof(path), "projects/" P "/%s.jsonl", id);
         age(path, i * 10); /* 10, 20, … days */
     }
+    home_say(P, HOME_ID(0), "user", 1, "a"); /* the newest */
+    age("projects/" P "/" HOME_ID(0) ".jsonl", 0);
     put("projects/" P "/memory/notes.md", "x");
     age("projects/" P "/memory", 900);
     put("projects/-gone/" HOME_ID(7) "/tool-results/1.txt", "x"); /* its transcript is gone */
@@ -144,6 +146,28 @@ static void fill(void)
     age("run/1.sock", 900);
 }
 
+/* A run a day, each of which removes a day's share: one, of so few. */
+static int sweep_for(int runs, int64_t days, int64_t from_ms)
+{
+    int removed = 0;
+
+    for (int i = 0; i < runs; i++)
+        removed += remove_old(test_home, days, from_ms + i * DAY_MS, NULL, NULL);
+    return removed;
+}
+
+/* A clock that is ahead for a while removes what is old by the sessions' own times, and little. */
+static void test_clock_ahead(void **state)
+{
+    (void)state;
+    fill();
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + 9000 * DAY_MS, NULL, NULL), 1);
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + 9001 * DAY_MS, NULL, NULL), 1);
+    assert_int_equal(sweep_for(10, 25, NOW_MS + 9002 * DAY_MS), 2); /* 30 and 40 */
+    assert_true(there("projects/" P "/" HOME_ID(1) ".jsonl"));
+    assert_true(there("projects/" P "/" HOME_ID(2) ".jsonl"));
+}
+
 static void test_old(void **state)
 {
     struct hold *hold = NULL;
@@ -151,7 +175,7 @@ static void test_old(void **state)
     (void)state;
     fill();
     assert_int_equal(hold_take(test_home, HOME_ID(5), "", &hold, NULL), 0);
-    assert_int_equal(remove_old(test_home, 25, NOW_MS, NULL, NULL), 3); /* 30, 40, the folder */
+    assert_int_equal(sweep_for(3, 25, NOW_MS), 3); /* the folder, 40, 30 */
     assert_true(there("projects/" P "/" HOME_ID(1) ".jsonl"));
     assert_true(there("projects/" P "/" HOME_ID(2) "/tool-results/1.txt"));
     assert_false(there("projects/" P "/" HOME_ID(3) ".jsonl"));
@@ -167,9 +191,9 @@ static void test_old(void **state)
     hold_give(hold);
 
     /* Once a day. */
-    assert_int_equal(remove_old(test_home, 25, NOW_MS + DAY_MS / 2, NULL, NULL), 0);
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + 2 * DAY_MS + DAY_MS / 2, NULL, NULL), 0);
     assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
-    assert_int_equal(remove_old(test_home, 25, NOW_MS + DAY_MS, NULL, NULL), 1);
+    assert_int_equal(remove_old(test_home, 25, NOW_MS + 3 * DAY_MS, NULL, NULL), 1);
     assert_false(there("projects/" P "/" HOME_ID(5) ".jsonl"));
 }
 
@@ -217,7 +241,7 @@ static void test_goals(void **state)
     assert_int_equal(remove_session(test_home, path, &err), 0);
     assert_int_equal(count_goals(s, HOME_ID(1)), 0);
     assert_int_equal(count_goals(s, HOME_ID(2)), 3);
-    assert_int_equal(remove_old(test_home, 35, NOW_MS, NULL, NULL), 3); /* 40, 50, the folder */
+    assert_int_equal(sweep_for(3, 35, NOW_MS), 3); /* the folder, 50, 40 */
     assert_int_equal(count_goals(s, HOME_ID(3)), 3);
     assert_int_equal(count_goals(s, HOME_ID(4)), 0);
     store_free(s);
@@ -269,7 +293,8 @@ UNIT_TEST(remove)
         cmocka_unit_test(test_one),           cmocka_unit_test(test_open_one),
         cmocka_unit_test(test_not_ours),      cmocka_unit_test(test_old),
         cmocka_unit_test(test_kept_for_good), cmocka_unit_test(test_sweep_beside),
-        cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_goals),
+        cmocka_unit_test(test_clock_ahead),   cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_goals),
     };
 
     return cmocka_run_group_tests(tests, home_setup, home_teardown);

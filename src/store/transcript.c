@@ -1,8 +1,8 @@
 /*
  * One file, appended to. The lock of the file (an OFD lock) keeps processes apart for the length of
- * one write; threads take turns (transcript_enter()). With SYNC_TURN the disk is waited for on a
- * thread of its own, so that neither the request nor the answer waits for it; whoever frees the
- * transcript waits for the last sync.
+ * one write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process
+ * waits for the disk, so that neither the request nor the answer does; whoever frees the transcript
+ * waits for the last sync.
  */
 #include "store/transcript.h"
 
@@ -43,9 +43,10 @@ struct transcript {
     struct buf once;  /* what is being written, kept for its memory */
     off_t end;        /* of the file behind our last line, if nobody has written since */
 
-    struct thread *syncer;
-    struct gate sync_gate; /* its own: it is woken for nothing else. Of what follows */
-    bool sync_wanted, ending;
+    /* The syncer's; under its gate. */
+    bool is_synced; /* by it, at least once */
+    bool sync_wanted;
+    struct transcript *sync_next;
 };
 
 struct transcript *transcript_new(const char *path, enum transcript_sync sync)
@@ -60,7 +61,6 @@ struct transcript *transcript_new(const char *path, enum transcript_sync sync)
     buf_init(&t->waits, BUF_NO_LIMIT);
     buf_init(&t->once, BUF_NO_LIMIT);
     gate_init(&t->gate);
-    gate_init(&t->sync_gate);
     return t;
 }
 
@@ -84,22 +84,80 @@ static void transcript_leave(struct transcript *t)
 
 /* ---- To the disk, beside everything else ---- */
 
-static void transcript_sync_loop(void *arg)
-{
-    struct transcript *t = arg;
+/* One thread for all transcripts of the process, there while one of them may need it. */
+struct syncer {
+    struct thread *thread;
+    bool is_ending;
+};
 
-    gate_take(&t->sync_gate);
+static struct {
+    struct gate gate; /* of all below, and of the transcripts' part in it */
+    struct syncer *syncer;
+    struct transcript *first, *last; /* that wait */
+    struct transcript *busy;         /* the one being brought to the disk; NULL: none */
+    size_t users;
+} syncing = {.gate = GATE_INIT};
+
+static void syncer_loop(void *arg)
+{
+    struct syncer *self = arg;
+
+    gate_take(&syncing.gate);
     for (;;) {
-        while (!t->sync_wanted && !t->ending)
-            gate_wait(&t->sync_gate, /*deadline_ms=*/-1);
-        if (!t->sync_wanted)
+        struct transcript *t;
+
+        while (!syncing.first && !self->is_ending)
+            gate_wait(&syncing.gate, /*deadline_ms=*/-1);
+        if (self->is_ending) /* nothing waits of those that it was there for */
             break;
+        t = syncing.first;
+        syncing.first = t->sync_next;
+        if (!syncing.first)
+            syncing.last = NULL;
         t->sync_wanted = false;
-        gate_give(&t->sync_gate);
+        syncing.busy = t;
+        gate_give(&syncing.gate);
         (void)disk_sync(t->fd); /* set once, before the first wish */
-        gate_take(&t->sync_gate);
+        gate_take(&syncing.gate);
+        syncing.busy = NULL;
+        gate_wake(&syncing.gate);
     }
-    gate_give(&t->sync_gate);
+    gate_give(&syncing.gate);
+}
+
+/* The gate is held, so that nobody ends a thread that is not known yet. False: there is none. */
+static bool syncer_start(void)
+{
+    struct syncer *s;
+
+    if (syncing.syncer)
+        return true;
+    s = mem_zalloc(sizeof(*s));
+    s->thread = thread_start("tenax-sync", syncer_loop, s, /*err=*/NULL);
+    if (s->thread)
+        syncing.syncer = s;
+    else
+        mem_freep(&s);
+    return syncing.syncer;
+}
+
+/* Whatever it wanted is done. */
+static void syncer_forget(struct transcript *t)
+{
+    struct syncer *last = NULL;
+
+    gate_take(&syncing.gate);
+    while (t->sync_wanted || syncing.busy == t)
+        gate_wait(&syncing.gate, /*deadline_ms=*/-1);
+    if (t->is_synced && --syncing.users == 0)
+        last = TAKE_PTR(syncing.syncer);
+    if (last)
+        last->is_ending = true;
+    gate_wake(&syncing.gate);
+    gate_give(&syncing.gate);
+    if (last)
+        thread_join(last->thread);
+    mem_freep(&last);
 }
 
 /* A file that nobody finds after a power cut is lost, however well its lines are kept. A file
@@ -131,31 +189,38 @@ static int transcript_sync_now(struct transcript *t, struct err *err)
 
 static int transcript_sync_soon(struct transcript *t, struct err *err)
 {
-    gate_take(&t->sync_gate);
-    t->sync_wanted = true;
-    gate_wake(&t->sync_gate);
-    gate_give(&t->sync_gate);
-    if (t->syncer)
-        return 0;
-    t->syncer = thread_start("tenax-sync", transcript_sync_loop, t, /*err=*/NULL);
-    return t->syncer ? 0 : transcript_sync_now(t, err);
+    bool has_thread;
+
+    gate_take(&syncing.gate);
+    has_thread = syncer_start();
+    if (has_thread && !t->is_synced) {
+        t->is_synced = true;
+        syncing.users++;
+    }
+    if (has_thread && !t->sync_wanted) {
+        t->sync_wanted = true;
+        t->sync_next = NULL;
+        if (syncing.last)
+            syncing.last->sync_next = t;
+        else
+            syncing.first = t;
+        syncing.last = t;
+    }
+    gate_wake(&syncing.gate);
+    gate_give(&syncing.gate);
+    return has_thread ? 0 : transcript_sync_now(t, err);
 }
 
 void transcript_free(struct transcript *t)
 {
     if (!t)
         return;
-    gate_take(&t->sync_gate);
-    t->ending = true;
-    gate_wake(&t->sync_gate);
-    gate_give(&t->sync_gate);
-    thread_join(t->syncer);
+    syncer_forget(t);
     if (t->fd >= 0)
         close(t->fd);
     buf_release(&t->waits);
     buf_release(&t->once);
     gate_release(&t->gate);
-    gate_release(&t->sync_gate);
     mem_freep(&t->path);
     mem_freep(&t);
 }

@@ -26,7 +26,10 @@ struct mailbox {
     struct mail *first;
     struct mail *last;
     bool closed;
-    int fd; /* -1 until somebody asks */
+    void (*on_mail)(void *arg); /* NULL: a receiver is there */
+    void *on_mail_arg;
+    int calling; /* it, at this moment */
+    int fd;      /* -1 until somebody asks */
 };
 
 void mail_free(struct mail *m)
@@ -96,13 +99,49 @@ void mailbox_close(struct mailbox *mb)
     mb->first = NULL;
     mb->last = NULL;
     mb->closed = true;
+    mb->on_mail = NULL;
     atomic_store_explicit(&mb->bytes, 0, memory_order_relaxed);
     gate_give(&mb->gate);
     mail_free_all(left); /* calls out, so not under the gate */
 }
 
+/* The receiver has gone, and there is mail for it. */
+static void mailbox_call(struct mailbox *mb, void (*fn)(void *arg), void *arg)
+{
+    fn(arg);
+    gate_take(&mb->gate);
+    mb->calling--;
+    gate_wake(&mb->gate);
+    gate_give(&mb->gate);
+}
+
+bool mailbox_leave(struct mailbox *mb, void (*fn)(void *arg), void *arg, bool anyway)
+{
+    bool leaves;
+
+    gate_take(&mb->gate);
+    leaves = anyway || !mb->first;
+    if (leaves) {
+        mb->on_mail = fn;
+        mb->on_mail_arg = arg;
+    }
+    gate_give(&mb->gate);
+    return leaves;
+}
+
+void mailbox_return(struct mailbox *mb)
+{
+    gate_take(&mb->gate);
+    mb->on_mail = NULL;
+    while (mb->calling)
+        gate_wait(&mb->gate, /*deadline_ms=*/-1);
+    gate_give(&mb->gate);
+}
+
 void mailbox_send(struct mailbox *mb, struct mail *m)
 {
+    void (*fn)(void *arg);
+    void *arg;
     bool is_first;
 
     gate_take(&mb->gate);
@@ -116,17 +155,24 @@ void mailbox_send(struct mailbox *mb, struct mail *m)
     if (is_first) {
         mb->first = m;
         mailbox_mark(mb, true);
-        mailbox_ref(mb); /* whoever takes the mail may let go of the box before he is woken here */
     } else {
         mb->last->next = m;
     }
     mb->last = m;
     atomic_fetch_add_explicit(&mb->bytes, m->bytes, memory_order_relaxed);
+    fn = mb->on_mail;
+    arg = mb->on_mail_arg;
+    mb->on_mail = NULL;
+    mb->calling += fn != NULL;
+    if (is_first || fn)
+        mailbox_ref(mb); /* the receiver may let go of the box before it is woken here */
     gate_give(&mb->gate);
-    if (!is_first)
-        return;
-    gate_wake(&mb->gate); /* behind the gate, which he would have to wait for */
-    mailbox_unref(mb);
+    if (is_first)
+        gate_wake(&mb->gate); /* after the gate, which the receiver would have to wait for */
+    if (fn)
+        mailbox_call(mb, fn, arg);
+    if (is_first || fn)
+        mailbox_unref(mb);
 }
 
 /* Gate held. */

@@ -54,6 +54,13 @@ void mailbox_send(struct mailbox *mb, struct mail *m);
 int mailbox_take(struct mailbox *mb, struct cancel *cancel, int64_t deadline_ms, struct mail **ret,
                  struct err *err);
 
+/* A receiver that needs no thread while there is nothing to do: it goes, and the next mail has
+ * fn(arg) called, once, on the thread that sends it and with no lock held. False: mail is there, so
+ * it stays; anyway: it goes then, too. */
+bool mailbox_leave(struct mailbox *mb, void (*fn)(void *arg), void *arg, bool anyway);
+/* fn does not run, and will not be called any more. Not from fn itself. */
+void mailbox_return(struct mailbox *mb);
+
 struct mail *mailbox_try(struct mailbox *mb); /* NULL when empty; never waits */
 size_t mailbox_bytes(const struct mailbox *mb);
 /* Readable while mail waits: for event loops. Lent; -1 when the process has run out of

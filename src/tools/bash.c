@@ -98,15 +98,15 @@ static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
  * commands do. */
 static int bash_enter_sandbox(struct tool_call *call, struct sandbox_job **ret, struct err *err)
 {
+    struct sandbox *sandbox = sandbox_in_force(call->sandbox, call->permit);
+
     *ret = NULL;
     if (call->trial)
         return trial_enter(call->trial, ret, err);
-    if (call->permit && permit_mode(call->permit) == MODE_BYPASS)
-        return 0;
-    switch (sandbox_side(call->sandbox, json_get_str(call->args, "command"), call->args)) {
+    switch (sandbox_side(sandbox, json_get_str(call->args, "command"), call->args)) {
     case SIDE_INSIDE:
     case SIDE_KEPT_IN:
-        return sandbox_enter(call->sandbox, ret, err);
+        return sandbox_enter(sandbox, ret, err);
     default:
         return 0;
     }

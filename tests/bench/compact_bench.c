@@ -139,6 +139,7 @@ static void run(char *dir)
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     struct agent_input in = {.message = message_user_text(STR("Count."))};
     struct toolbox_spec tools = {.table = table};
+    struct agent_spec spec;
     struct provider provider = {0};
     struct toolbox *box = NULL;
     struct permit *permit = NULL;
@@ -161,26 +162,24 @@ static void run(char *dir)
     if (toolbox_new(&tools, &box, &err) < 0)
         bench_die(dir, err.text);
     bench.start_us = clock_mono_us();
-    bench.agent = agent_start(
-        &(struct agent_spec){
-            .identity = {.session = "00000000-0000-4000-8000-000000000000", .agent = IDENTITY_MAIN},
-            .conf = conf,
-            .providers = &provider,
-            .provider_count = 1,
-            .toolbox = box,
-            .workspace = w,
-            .permit = permit,
-            .system = STR("You are a benchmark."),
-            .emit = bench_emit,
-            .cancel = cancel,
-        },
-        &err);
-    if (!bench.agent)
-        bench_die("agent", err.text);
+    spec = (struct agent_spec){
+        .identity = {.session = "00000000-0000-4000-8000-000000000000", .agent = IDENTITY_MAIN},
+        .conf = conf,
+        .providers = &provider,
+        .provider_count = 1,
+        .toolbox = box,
+        .workspace = w,
+        .permit = permit,
+        .system = STR("You are a benchmark."),
+        .emit = bench_emit,
+        .cancel = cancel,
+    };
+    bench.agent = agent_new(&spec);
+    agent_begin(bench.agent, &spec);
     id_uuid(in.uuid);
     agent_send(bench.agent, &in);
     agent_finish(bench.agent, NULL, NULL);
-    thread_join(TAKE_PTR(bench.agent->thread));
+    agent_await_end(bench.agent);
     check_rules();
     print_row("end");
     agent_free(bench.agent);

@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "base/test_switch.h"
 #include "goal/git.h"
 #include "goal/origin/names.h"
 #include "goal/survey.h"
@@ -519,7 +520,7 @@ static bool can_be_upper(const char *dir)
 static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
 {
     const char *const places[] = {spec->temp, spec->origin->folder, "/dev/shm"};
-    const char *wanted = getenv("TENAX_TEST_ROOM");
+    const char *wanted = test_switch("TENAX_TEST_ROOM");
     bool is_possible = !spec->must_copy && !wanted && confine_overlay_works(/*ret_why=*/NULL);
 
     for (size_t i = 0; is_possible && i < ARRAY_LEN(places); i++) {

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/test_switch.h"
 #include "conf/conf.h"
 #include "host/asks.h"
 #include "host/feed.h"
@@ -324,7 +325,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .hint = BUF_INIT(APP_MAX_HINT),
         .titled = BUF_INIT(BUF_NO_LIMIT),
         .tail = BUF_INIT(BUF_NO_LIMIT),
-        .frames_path = getenv("TENAX_TEST_FRAMES"),
+        .frames_path = test_switch("TENAX_TEST_FRAMES"),
         .frame_bytes = APP_FRAME_BYTES,
         .is_dirty = true,
         .typed_ms = clock_mono_ms(),
