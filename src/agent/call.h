@@ -106,7 +106,7 @@ enum call_tried {
     CALL_REFUSED, /* it has its result: a denial */
 };
 enum call_tried call_try(struct call *c, const struct rule_subject *subject,
-                         struct permit_answer *why, bool must_ask);
+                         struct permit_answer *why);
 struct tool_call call_for_tool(struct call *c); /* what its tool sees of it */
 void call_fail(struct call *c, const char *fmt, ...) PRINTF_LIKE(2, 3); /* bad news, nothing else */
 void call_deny(struct call *c, struct str why);

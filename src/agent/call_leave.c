@@ -14,6 +14,7 @@
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "sync/cancel.h"
 
 /* 0 to go on, with what the hooks decided; -1: the call has its result. */
 static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
@@ -234,10 +235,10 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     if (asker)
         call_tell_asked(c, asker);
     asked_ms = clock_mono_ms();
-    if (asker)
-        asker->put(asker, &ask, c->cancel, &answer, &err);
-    else
+    if (!asker)
         err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
+    else if (asker->put(asker, &ask, c->cancel, &answer, &err) == 0)
+        (void)cancel_check(c->cancel, &err); /* an answer that comes behind an interrupt is none */
     c->start_ms += clock_mono_ms() - asked_ms; /* the time of who was asked is not the call's */
     switch (err.code) {
     case ERR_NONE:
@@ -278,8 +279,9 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    if (answer.has_trial && hooks_say != HOOK_ALLOW) {
-        switch (call_try(c, &subject, &answer, /*must_ask=*/hooks_say == HOOK_ASK)) {
+    /* A hook that wants the user to be asked is about the command, whatever it would change. */
+    if (answer.has_trial && hooks_say != HOOK_ALLOW && hooks_say != HOOK_ASK) {
+        switch (call_try(c, &subject, &answer)) {
         case CALL_TRIED:
             return 1;
         case CALL_ALLOWED:

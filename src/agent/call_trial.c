@@ -153,7 +153,7 @@ static enum call_tried throw_away(struct call *c, const struct effects *e)
 }
 
 static enum call_tried decide_changes(struct call *c, const struct rule_subject *subject,
-                                      struct trial *t, bool must_ask)
+                                      struct trial *t)
 {
     CLEANUP(buf_release) struct buf input = BUF_INIT(TOOL_MAX_TEXT);
     const struct effects *e = trial_effects(t);
@@ -163,7 +163,7 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
         return throw_away(c, e);
     effects_write(e, &c->effects);
     judge_effects(c, e, &answer);
-    if (answer.verdict == PERMIT_ALLOW && !must_ask)
+    if (answer.verdict == PERMIT_ALLOW)
         return apply(c, t);
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked)
@@ -255,7 +255,7 @@ static enum call_tried give_up(struct call *c, struct permit_answer *why, const 
 }
 
 enum call_tried call_try(struct call *c, const struct rule_subject *subject,
-                         struct permit_answer *why, bool must_ask)
+                         struct permit_answer *why)
 {
     CLEANUP(trial_freep) struct trial *t = NULL;
     CLEANUP(buf_release) struct buf input = BUF_INIT(TOOL_MAX_TEXT);
@@ -279,7 +279,7 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
         case TRIAL_UNCHANGED:
             return stands(c, t);
         case TRIAL_CHANGED:
-            return decide_changes(c, subject, t, must_ask);
+            return decide_changes(c, subject, t);
         case TRIAL_OVERRUN:
             return give_up(c, why, trial_why(t));
         case TRIAL_REFUSED:

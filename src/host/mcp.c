@@ -105,18 +105,25 @@ static bool needs_net(const struct mcp_servers *servers)
 }
 
 /* Servers that are not started and why, once. */
-static void note_servers(struct mcp *m, struct strv *ret_notes)
+static void note_servers(struct host *h, struct strv *ret_notes)
 {
+    const struct mcp *m = h->mcp;
+
     for (size_t i = 0; i < mcp_count(m); i++) {
         const struct mcp_server *s = mcp_server_at(m, i);
 
         if (s->hidden)
             continue;
-        if (s->gate == MCP_UNAPPROVED)
+        if (s->gate == MCP_UNAPPROVED && conf_is_trusted(h->conf))
             strv_addf(ret_notes,
                       "The MCP server %s of this project is not started until you approve it: "
                       "tenax mcp approve %s",
                       s->name, s->name);
+        else if (s->gate == MCP_UNAPPROVED && !h->is_interactive)
+            strv_addf(ret_notes,
+                      "The MCP server %s of this project is not started, because the folder is not "
+                      "trusted: use --trust, or tenax trust add",
+                      s->name);
         else if (s->gate == MCP_BROKEN)
             strv_addf(ret_notes, "The MCP server %s is not started: %s (%s)", s->name, s->problem,
                       s->file);
@@ -157,7 +164,7 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     spec.net = h->net;
     if (mcp_new(&spec, ret_notes, &h->mcp, err) < 0)
         return -1;
-    note_servers(h->mcp, ret_notes);
+    note_servers(h, ret_notes);
     return 0;
 }
 

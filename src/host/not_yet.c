@@ -40,7 +40,9 @@ static bool has_agents(const struct conf *conf)
 
 static bool has_plugins(const struct conf *conf)
 {
-    return json_len(conf_get(conf, "enabledPlugins")) > 0;
+    const char *key = "enabledPlugins";
+
+    return json_len(conf_get(conf, key)) > 0;
 }
 
 static const struct {

@@ -211,7 +211,7 @@ static const struct row written_rows[] = {
 
 /* By the repository, from the start. */
 #define TRACK "; git init -q . && git add -f -A"
-#define LEFT_OUT "decides where your keys go"
+#define LEFT_OUT "this folder is not trusted"
 static const struct row brought_rows[] = {
     {"Claude's project settings, variable", WRITE(VARIABLE, ".claude", "settings.json"), LEFT_OUT},
     {"project settings, provider", WRITE(PROVIDERS, ".tenax", "settings.json") TRACK, LEFT_OUT},

@@ -310,6 +310,7 @@ static void clean_up(const struct talk *t)
         "out.txt",
         "other.txt",
         ".tenax/settings.local.json",
+        ".tenax/.gitignore",
         ".tenax/sandbox.last",
         ".tenax/commits.last",
         ".tenax/state.db",

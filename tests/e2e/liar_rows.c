@@ -562,7 +562,7 @@ static const struct tale rows[] = {
 
     {
         .name = "judge: has believed a claim that a Stop hook objects to",
-        .options = {FREE},
+        .options = {FREE, "--trust"},
         .setup = "mkdir .claude && echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\","
                  "\"command\":\"if mkdir ../bin/asked 2> /dev/null; then echo Really? >&2; exit 2; "
                  "fi\"}]}]}}' > .claude/settings.json",

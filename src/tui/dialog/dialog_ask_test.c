@@ -521,7 +521,7 @@ static const struct {
      "Trusting it switches on:\n"
      "• .tenax/settings.json: hooks, env\n"
      "• another line\n"
-     "Without a yes its hooks and the permissions in its settings do not count, and\n"
+     "Without trust its hooks and the permissions in its settings do not count, and\n"
      "there are no goals here.\n"
      "The answer is kept; tenax trust changes it.\n"
      "\n"
@@ -533,7 +533,7 @@ static const struct {
      80,
      24,
      LOOK_NORMAL,
-     "── The session can no longer be saved ───────────────────────────────────\n"
+     "── The session can no longer be saved ──────────────────────────────────────────\n"
      "no rule allows it\n"
      "The conversation up to here is safe.\n"
      "\n"
