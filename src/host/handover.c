@@ -18,11 +18,13 @@
 #define HANDOVER_MS 10000     /* for a holder that has agreed to end */
 #define HANDOVER_MUTE_MS 3000 /* for one without a socket: it begins, or ends */
 #define HANDOVER_CALL_MS 2000
+#define HANDOVER_BUSY_MS 1000 /* for one that says it is in use: its last turn may be ending */
 #define HANDOVER_LOOK_MS 5
 #define HANDOVER_REQUEST "{\"subtype\":\"release_session\"}"
 
 enum holder_answer {
     HOLDER_KEEPS,
+    HOLDER_IS_BUSY, /* and may say something else in a moment */
     HOLDER_ENDS,
     HOLDER_MUTE,
 };
@@ -43,7 +45,7 @@ static enum holder_answer handover_ask(const char *home, const char *session, st
                     &answer, &err) == 0)
         return HOLDER_ENDS;
     /* A socket that is gone, or that hangs up, belongs to a process that has done its work. */
-    return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_KEEPS;
+    return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_IS_BUSY;
 }
 
 int handover_take(const char *home, const char *session, const char *socket, struct cancel *cancel,
@@ -58,12 +60,13 @@ int handover_take(const char *home, const char *session, const char *socket, str
 
         if (hold_take(home, session, socket, ret, &why) == 0)
             return 0;
-        if (why.code == ERR_BUSY && answer == HOLDER_MUTE)
+        if (why.code == ERR_BUSY && (answer == HOLDER_MUTE || answer == HOLDER_IS_BUSY))
             answer = handover_ask(home, session, cancel);
         if (why.code != ERR_BUSY || answer == HOLDER_KEEPS || waited_ms >= HANDOVER_MS ||
-            (answer == HOLDER_MUTE && waited_ms >= HANDOVER_MUTE_MS))
+            (answer == HOLDER_MUTE && waited_ms >= HANDOVER_MUTE_MS) ||
+            (answer == HOLDER_IS_BUSY && waited_ms >= HANDOVER_BUSY_MS))
             return err_set(err, why.code, "%s", why.text);
-        if (cancel_wait(cancel, HANDOVER_LOOK_MS, err) < 0)
+        if (cancel_wait(cancel, answer == HOLDER_IS_BUSY ? 50 : HANDOVER_LOOK_MS, err) < 0)
             return -1;
     }
 }
