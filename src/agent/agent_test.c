@@ -519,7 +519,7 @@ static int run_numbered(struct tool_call *call, struct tool_result *ret, struct 
 
 static struct toolbox *numbered_box(struct bench *b, int number)
 {
-    static char names[MANY_TOOLS][8];
+    static char names[MANY_TOOLS][16];
     struct tool_entry made[MANY_TOOLS];
     int *arg = mem_alloc(sizeof(*arg));
     struct toolbox_spec spec = {.table = table,
