@@ -56,6 +56,15 @@ static void make_link(const char *to, const char *name)
     assert_int_equal(symlink(target, path), 0);
 }
 
+/* Our folder in the project, and what saved settings make there beside themselves. */
+static void remove_folder(const char *folder)
+{
+    CLEANUP(mem_freep) char *ignore = path_join(folder, ".gitignore");
+
+    unlink(ignore);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static int set_up(void **state)
 {
     static const char *const dirs[] = {"w", "w/src", "w/.git", "o", "h", "h/.tenax", "x"};
@@ -735,7 +744,7 @@ static void saved(void **state)
         strv_release(&warnings);
         unlink(path);
     }
-    rmdir(folder);
+    remove_folder(folder);
 }
 
 /* A repository that brings a link for our folder does not get to choose what is written. */
@@ -843,7 +852,7 @@ static void suggestions(void **state)
             fail_msg("row %zu: %s", i, answer.reason);
         unlink(local);
     }
-    rmdir(folder);
+    remove_folder(folder);
 }
 
 static void offers_and_lists(void **state)

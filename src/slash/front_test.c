@@ -487,7 +487,7 @@ static void test_memory_links(void **state)
         {.command = "memory",
          .picks = {"/w/CLAUDE.md"},
          .edits = {"! Another's."},
-         .text = "was changed meanwhile",
+         .text = "has changed since it was read",
          .code = ERR_BUSY},
     };
     static const char *const want[] = {"Old.\n", "New.\n", "New.\n- note\n", "Another's."};
