@@ -24,6 +24,7 @@
 #define CALL_MAX_QUEUE ((size_t)2 << 20)
 #define CALL_MAX_LINE ((size_t)32 << 20)
 #define CALL_NO_ANSWER "the process that works on it does not answer"
+#define CALL_HUNG_UP "the process that works on it has hung up"
 
 struct call {
     struct conn conn;
@@ -90,10 +91,10 @@ static int call_round(struct call *c, int64_t due_ms, struct cancel *cancel, str
     if (cancel_check(cancel, err) < 0)
         return -1;
     if ((fds[0].revents & POLLOUT) && conn_flush(&c->conn, err) < 0)
-        return -1;
+        return err_set(err, ERR_PROTOCOL, CALL_HUNG_UP);
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) &&
         conn_read(&c->conn, on_line, c, err) <= 0 && !c->answered)
-        return err_set(err, ERR_PROTOCOL, "the process that works on it has hung up");
+        return err_set(err, ERR_PROTOCOL, CALL_HUNG_UP);
     return 0;
 }
 
@@ -114,6 +115,7 @@ int socket_call(const char *path, const char *session, struct str request, int64
     if (buf_check(&line, err) < 0)
         return -1;
     conn_init(&c.conn, fd, fd, CALL_MAX_LINE, CALL_MAX_QUEUE);
+    c.conn.is_socket = true;
     if (conn_send(&c.conn, buf_str(&line), err) < 0)
         c.rc = -1;
     while (c.rc == 0 && !c.answered)

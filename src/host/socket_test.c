@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -161,12 +162,42 @@ static void test_too_many_wait(void **state)
     (void)unlink(deaf.sun_path);
 }
 
+/* A process that ends closes its socket while it is being asked: the same as an end of file. */
+static void test_hangs_up_while_asked(void **state)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf request = BUF_INIT(2 << 20);
+    struct err err = {0};
+    pid_t child;
+
+    (void)state;
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/ends.sock", home);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    while (request.len < 1 << 20) /* more than the kernel takes at once */
+        buf_adds(&request, "                                ");
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(accept(listener, NULL, NULL) < 0);
+    assert_int_equal(socket_call(at.sun_path, /*session=*/NULL, buf_str(&request), 60000,
+                                 /*cancel=*/NULL, &answer, &err),
+                     -1);
+    assert_int_equal(err.code, ERR_PROTOCOL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(listener);
+    (void)unlink(at.sun_path);
+}
+
 UNIT_TEST(socket)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers_from_the_start),
         cmocka_unit_test(test_short_of_descriptors),
         cmocka_unit_test(test_too_many_wait),
+        cmocka_unit_test(test_hangs_up_while_asked),
     };
     int rc;
 
