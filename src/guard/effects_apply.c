@@ -446,7 +446,6 @@ void effects_settle(const char *journal, struct strv *ret)
     rest = buf_str(&text);
     str_cut(&rest, '\0', &id);
     while (next_entry(&rest, &e)) {
-        CLEANUP(mem_freep) char *folder = path_dirname(e.path.ptr);
         CLEANUP(fd_closep) int at = pinned_folder(e.path.ptr, /*makes=*/false);
         CLEANUP(buf_release) struct buf name = BUF_INIT(256);
 

@@ -278,7 +278,6 @@ static void check_lines(const struct session *s)
 
 static int count_threads(const char *name)
 {
-    CLEANUP(strv_release) struct strv names = STRV_INIT;
     int count = 0;
 
     for (int tid = getpid(); tid < getpid() + 100000; tid++) {

@@ -19,6 +19,7 @@
 #define BACKSPACE "\x7f"
 #define CTRL_B "\x02"
 #define CTRL_C "\x03"
+#define CTRL_U "\x15"
 #define CTRL_V "\x16"
 #define CTRL_D "\x04"
 #define CTRL_Z "\x1a"

@@ -172,7 +172,7 @@ static void case_editor_fails(void)
     window_type(&w, "\x07");
     window_until(&w, "ended with 3");
     window_until(&w, "say what to do");
-    at = strstr(window_text(&w), "what was saved is in /tmp/tenax-prompt-");
+    at = strstr(window_text(&w), "the saved text is in /tmp/tenax-prompt-");
     CHECK(at, "it does not say where the text is:\n%s", window_text(&w));
     {
         char path[] = "/tmp/tenax-prompt-XXXXXX.md";
@@ -233,7 +233,7 @@ static void case_quit_queue(void)
 
     start(&w, "step\n  text Hello.\n");
     window_type(&w, "!sleep 60" ENTER);
-    window_until(&w, "!sleep runs");
+    window_until(&w, "!sleep is running");
     window_type(&w, "!touch made" ENTER "for later" ENTER);
     window_until(&w, "Up to edit");
     window_type(&w, CTRL_D);

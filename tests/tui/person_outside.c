@@ -86,7 +86,7 @@ static void case_goal_outside_once(void)
     window_until(&w, "goal paused");
     until_idle(&w);
     window_type(&w, "/goal two is there --check 'test -e two'" ENTER);
-    window_until(&w, "There is a goal already");
+    window_until(&w, "Current goal: one is there");
     goal_outside(&w, "clear");
     answer(&w, "2");
     window_until(&w, "check: test -e two");

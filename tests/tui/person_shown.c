@@ -169,7 +169,7 @@ static void case_wide_calls(void)
 
     window_open(&w, &spec);
     until_idle(&w);
-    window_until_shown(&w, "for commands\n"); /* in whole parts */
+    window_until_shown(&w, "Shift-Tab to change\n"); /* in whole parts */
     window_type(&w, "go" ENTER);
     window_until_shown(&w, "/path/that/is/so/long/that/it/is/cut) "); /* seconds follow */
     window_until_shown(&w, "Esc to interrupt)");

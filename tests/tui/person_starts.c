@@ -171,7 +171,7 @@ static void case_modes(void)
 
     start(&w, "step\n  text Hello.\n");
     window_type(&w, SHIFT_TAB);
-    window_until(&w, "accepts edits");
+    window_until(&w, "accept edits on");
     window_type(&w, SHIFT_TAB);
     window_until(&w, "plan");
     window_type(&w, "hi" ENTER);
@@ -313,7 +313,7 @@ static void case_keys(void)
 
     start(&w, "step\n  text Hello.\n");
     window_type(&w, "?");
-    window_until(&w, "Shift-Tab mode");
+    window_until(&w, "! shell");
     window_type(&w, " who" ENTER);
     window_until(&w, "Hello.");
     CHECK(window_count(&w, "? who") == 1, "%s", window_text(&w));

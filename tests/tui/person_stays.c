@@ -142,7 +142,7 @@ static void case_branch_fails(void)
         buf_addc(&kept, 'a');
     CHECK(file_mkdirs(buf_cstr(&kept), 0700, NULL) == 0, "mkdir");
     window_type(&w, "/branch" ENTER "and now" ENTER);
-    window_until(&w, "so this session goes on:");
+    window_until(&w, "so you are still in this session:");
     window_until(&w, "is a directory, not a file");
     window_until(&w, "So we are back.");
     until_idle(&w);

@@ -341,9 +341,9 @@ static void case_rewind(void)
     window_until(&w, "Noted.");
     window_until(&w, "say what to do");
     window_type(&w, ESC);
-    window_until(&w, "Esc again goes back");
+    window_until(&w, "Esc again to rewind");
     window_type(&w, ESC);
-    window_until(&w, "Back to before which message?");
+    window_until(&w, "which message");
     window_type(&w, ENTER);
     window_until(&w, "What shall go back?");
     window_type(&w, ENTER);
@@ -411,7 +411,7 @@ static void case_background_key(void)
     window_until_shown(&w, "(sh waits) "); /* it runs: seconds follow */
     window_type(&w, "ac" CTRL_B "b");
     window_until_shown(&w, "❯ abc");
-    window_type(&w, CTRL_C);
+    window_type(&w, "\x05" /* Ctrl-E */ CTRL_U);
     window_until_gone(&w, "❯ abc");
     window_type(&w, CTRL_B);
     window_until(&w, "On we go.");
@@ -462,13 +462,13 @@ static void case_shell_queue(void)
 
     start(&w, "step\n  if-prompt \"right words\"\n  text Heard.\nstep\n  text Wrong.\n");
     window_type(&w, "!sleep 60" ENTER);
-    window_until(&w, "!sleep runs");
+    window_until(&w, "!sleep is running");
     window_type(&w, "wrong words" ENTER);
     window_until(&w, "Up to edit");
     window_type(&w, UP);
     window_until_gone(&w, "Up to edit");
     window_until(&w, "❯ wrong words");
-    window_type(&w, CTRL_C ESC);
+    window_type(&w, CTRL_U ESC);
     window_until(&w, "say what to do");
     window_type(&w, "right words" ENTER);
     window_until(&w, "Heard.");
