@@ -408,7 +408,12 @@ static void bench_stop(struct bench *b)
 
 static void bench_end(struct bench *b)
 {
-    if (!b->agent->is_over)
+    bool is_over;
+
+    gate_take(&b->agent->gate);
+    is_over = b->agent->is_over;
+    gate_give(&b->agent->gate);
+    if (!is_over)
         bench_stop(b);
     agent_free(b->agent);
     toolbox_unref(b->toolbox);
