@@ -50,7 +50,9 @@ static void case_typed_words(void)
     window_until(&w, "That is all.");
     check_made(&w, true);
     window_until_shown(&w, "yes, try any 1 of 21");
-    window_type(&w, "\x05" CTRL_U); /* Ctrl-C would interrupt a turn that is still ending */
+    window_settle(
+        &w, 400); /* in a turn that is still ending Ctrl-C would interrupt it and keep the draft */
+    window_type(&w, CTRL_C);
     window_until_gone(&w, "of 21");
     leave(&w);
 }
