@@ -35,6 +35,7 @@ struct conf;
 struct crew;
 struct err;
 struct event;
+struct extra_source;
 struct hook_news;
 struct hook_runner;
 struct journal;
@@ -122,11 +123,12 @@ struct agent_spec {
     /* Files that a hook wants to hear of, in place of those it named before. NULL: nobody watches
      * any. Any thread. */
     void (*watch)(void *arg, const struct strv *paths);
-    void *refresh_arg;       /* of both */
-    struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
-    struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
-    struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
-    struct cancel *cancel;   /* of the process: ends turn and agent */
+    void *refresh_arg;          /* of both */
+    struct journal *journal;    /* what is said goes to disk through it; NULL: nowhere */
+    struct referee *referee;    /* the first link of those asked when the turn would end; or NULL */
+    struct spawner *spawner;    /* for tools that start agents; NULL: none can be started */
+    struct extra_source *extra; /* asked for its tools before each step; NULL: they are as given */
+    struct cancel *cancel;      /* of the process: ends turn and agent */
 };
 
 /* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of

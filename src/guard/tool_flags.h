@@ -16,4 +16,8 @@ enum tool_flags {
      * result. run may be NULL. */
     TOOL_FINAL = 64,
     TOOL_OWED = 128, /* final, and the turn must not end without it */
+    /* Not in the request where the model can search for tools (agent/extra.h). */
+    TOOL_DEFERRED = 256,
+    TOOL_FINDS = 512,     /* searches deferred tools: offered where there may be some */
+    TOOL_EXECUTES = 1024, /* the same: its input names a deferred tool, which runs in its place */
 };
