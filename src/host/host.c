@@ -37,6 +37,7 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
@@ -435,6 +436,9 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -491,6 +495,7 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
