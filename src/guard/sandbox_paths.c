@@ -493,8 +493,11 @@ static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbo
             strv_adds(&p->hidden, found.ptr[i]);
     }
     p->is_partial = !sandbox_unedited_find(s, dirs, &p->denied) || p->is_partial;
-    for (size_t i = 0; i < p->denied.len; i++)
+    for (size_t i = 0; i < p->denied.len; i++) {
+        if (strv_has(&s->given.write, str_of(p->denied.ptr[i])))
+            continue;
         strv_adds(file_exists(p->denied.ptr[i]) ? &p->read_only : &p->absent, p->denied.ptr[i]);
+    }
 }
 
 bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct strv *ret)
