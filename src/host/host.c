@@ -10,6 +10,7 @@
 #include "agent/event.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -144,8 +145,8 @@ static void host_make_workspace(struct host *h)
 
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
-    h->briefing.where =
-        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    h->briefing.where = (struct context_spec){
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
@@ -299,7 +300,6 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -360,6 +360,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
