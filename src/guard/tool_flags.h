@@ -16,4 +16,7 @@ enum tool_flags {
      * result. run may be NULL. */
     TOOL_FINAL = 64,
     TOOL_OWED = 128, /* final, and the turn must not end without it */
+    /* Of no tool: the question is about an effect of a command on trial, which says itself what is
+     * protected. */
+    TOOL_ON_TRIAL = 256,
 };
