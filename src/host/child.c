@@ -14,6 +14,7 @@
 #include "agent/recall.h"
 #include "agent/spawn.h"
 #include "agent/spending.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -206,6 +207,7 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
         return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
                        STR_ARG(str_clip(spec->mode, 100)));
     c->workspace = workspace_branch(parent ? parent->workspace : h->workspace, spec->dir);
+    task_table_join(c->workspace, h->tasks, c->id);
     c->permit = permit_branch(h->permit, c->workspace, h->sandbox);
     if (spec->dir || (parent && parent->sandbox)) {
         c->sandbox = host_sandbox_for(h, c->workspace, &warnings);
@@ -500,6 +502,15 @@ static int spawn_send(struct spawner *self, const char *id, struct str text, enu
     CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
 
     return c ? child_say(c, text, when, err) : -1;
+}
+
+bool children_send(struct children *all, const char *id, struct agent_input *input)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin(all, id, /*err=*/NULL);
+
+    if (c)
+        agent_send(c->agent, input);
+    return c != NULL;
 }
 
 static int spawn_stop(struct spawner *self, const char *id, struct err *err)
