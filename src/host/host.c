@@ -10,6 +10,7 @@
 #include "agent/event.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -386,6 +387,7 @@ static void host_note_past(struct host *h)
         .tokens = past->tokens,
         .last_ms = facts ? facts->last_ms : 0,
         .usd = past->ledger.usd,
+        .worked_ms = past->ledger.time_ms,
         .cost_unknown = past->ledger.unknown,
     };
 }
@@ -419,6 +421,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
     effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);
