@@ -336,8 +336,10 @@ struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct str
 {
     struct sandbox_spec spec = {.conf = h->conf, .workspace = w};
     CLEANUP(mem_freep) char *memory = path_join(conf_home(h->conf), "sandbox.last");
+    CLEANUP(mem_freep) char *record = path_dirname(session_folder(h->session));
     struct net_options network;
 
+    spec.record = record;
     if (!h->looking && session_is_kept(h->session))
         spec.memory = memory;
     connect_options(h->conf, &network);
