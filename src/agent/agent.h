@@ -45,6 +45,7 @@ struct provider;
 struct recall;
 struct referee;
 struct spawner;
+struct team;
 struct toolbox;
 struct workspace;
 
@@ -126,6 +127,7 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
+    struct team *team;       /* for tools, its team and task list; NULL: none */
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 

@@ -27,6 +27,7 @@
 struct agent;
 struct children;
 struct record;
+struct team;
 struct tool_entry;
 
 struct host {
@@ -75,6 +76,7 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
     atomic_uint mcp_changes; /* of servers and their tools */
