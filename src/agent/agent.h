@@ -251,6 +251,9 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
  * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
+/* SessionStart hooks run now, and not with the first input; what they add is said with that. */
+void agent_ask_start(struct agent *a);
+
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */
 void agent_notify(struct agent *a, struct str text, bool wake);

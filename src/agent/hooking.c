@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/call.h"
+#include "agent/hook_lines.h"
 #include "agent/hook_sight.h"
 #include "agent/inside.h"
 #include "agent/pace.h"
@@ -157,6 +158,7 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
             e->error = news->end == HOOK_CANCELLED ? ERR_CANCELLED : ERR_IO;
         e->has_code = news->has_code;
         e->code = news->code;
+        hook_lines_note(a, news, e->json, e->data);
     }
     agent_emit(a, e, cancel);
 }

@@ -252,6 +252,21 @@ struct agent *host_running(struct host *h)
 
 /* ---- Spoken to ---- */
 
+void host_ask_start(struct host *h)
+{
+    const char *source = h->source ? h->source : session_source(h->session);
+    struct err err = {0};
+    struct agent *a;
+
+    if (!hooks_want(h->hooks, HOOK_SESSION_START, str_of(source)))
+        return;
+    a = host_agent(h, &err);
+    if (a)
+        agent_ask_start(a);
+    else
+        log_debug("host", "no SessionStart: %s", err.text); /* the first prompt will fail, too */
+}
+
 int host_wake(struct host *h, struct err *err)
 {
     struct agent *a = host_agent(h, err);

@@ -61,6 +61,7 @@ struct host {
     int64_t max_steps;
     struct spending *spending;
     struct host_past past;
+    int64_t opened_ms; /* clock_mono_ms() */
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
