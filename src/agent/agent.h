@@ -45,6 +45,7 @@ struct provider;
 struct recall;
 struct referee;
 struct spawner;
+struct team;
 struct toolbox;
 struct workspace;
 
@@ -130,6 +131,7 @@ struct agent_spec {
      * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
     bool (*awaits)(void *arg);
     void *awaits_arg;
+    struct team *team;     /* for tools, its team and task list; NULL: none */
     struct cancel *cancel; /* of the process: ends turn and agent */
 };
 

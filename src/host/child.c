@@ -52,6 +52,7 @@ struct child {
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
+    void (*hears)(void *arg, const char *id, const struct event *e);
     void (*rests)(void *arg, const char *id);
     void *rests_arg;
 
@@ -130,6 +131,8 @@ static void child_emit(void *arg, struct event *e, struct cancel *cancel)
     gate_take(&c->gate);
     c->tool_uses += e->kind == EVENT_TOOL_DONE;
     gate_give(&c->gate);
+    if (c->hears)
+        c->hears(c->rests_arg, c->id, e);
     host_emit(c->host, e, cancel);
     if (over) {
         struct event *old;
@@ -178,11 +181,18 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
 
     c->host = all->host;
     c->all = all;
-    snprintf(c->id, sizeof(c->id), "a%016llx", (unsigned long long)id_random());
+    if (spec->id)
+        snprintf(c->id, sizeof(c->id), "%s", spec->id);
+    else
+        task_make_id(all->host->tasks, TASK_AGENT, c->id);
     who.agent = c->id;
     c->identity = identity_copy(&c->arena, &who);
     c->identity.type = arena_cstr(&c->arena, spec->type.len ? spec->type : STR("general-purpose"));
     c->identity.parent = spec->tool_id.len ? arena_cstr(&c->arena, spec->tool_id) : NULL;
+    c->identity.task = spec->about.len ? arena_cstr(&c->arena, spec->about) : NULL;
+    c->identity.depth = spec->depth;
+    c->identity.in_background = spec->in_background;
+    c->hears = spec->hears;
     c->briefing = (struct briefing)BRIEFING_INIT;
     buf_init(&c->model, BUF_NO_LIMIT);
     buf_init(&c->system, BUF_NO_LIMIT);
@@ -213,6 +223,8 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
         c->sandbox = host_sandbox_for(h, c->workspace, &warnings);
         permit_set_sandbox(c->permit, c->sandbox);
     }
+    if (spec->is_read_only || (parent && permit_is_read_only(parent->permit)))
+        permit_set_read_only(c->permit);
     c->has_mode = spec->mode.len || (parent && parent->has_mode);
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }
@@ -225,6 +237,8 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     struct toolbox_spec box = {
         .from = from,
         .only = spec->tools,
+        .wants = spec->wants_tool,
+        .wants_arg = spec->wants_arg,
         .conf = c->host->conf,
         .provider = &c->host->models.list[0],
         .permit = c->permit,
@@ -232,7 +246,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
         .more_count = spec->schema.len > 0,
     };
 
-    if (!spec->tools && !spec->schema.len && !toolbox_owed(from)) {
+    if (!spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
         c->toolbox = toolbox_ref(from);
         return 0;
     }
@@ -321,6 +335,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
+        .team = h->team,
         .spending = c->spending,
         .cancel = h->cancel,
         .hides_thinking = &h->hides_thinking,

@@ -45,6 +45,7 @@
 #include "net/net.h"
 #include "store/load.h"
 #include "tasks/entries.h"
+#include "tasks/team/team.h"
 #include "tools/background.h"
 #include "tools/search/grep.h"
 #include "tools/tools.h"
@@ -66,6 +67,8 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, &tool_task_output_entry);
     vec_push(&h->tools, &tool_task_stop_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
+        vec_push(&h->tools, *e);
+    for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
@@ -485,6 +488,7 @@ void host_free(struct host *h)
         runner_mute(h->runner);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
      */

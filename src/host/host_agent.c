@@ -32,6 +32,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/team/team.h"
 
 #define HOST_MAX_QUEUED 1000
 
@@ -118,6 +119,7 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
+    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
@@ -143,6 +145,7 @@ void host_make_agent(struct host *h)
         .spawner = children_spawner(h->children),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
+        .team = h->team = team_new(&team),
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,

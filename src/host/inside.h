@@ -28,6 +28,7 @@ struct agent;
 struct children;
 struct record;
 struct task_table;
+struct team;
 struct tool_entry;
 
 struct host {
@@ -78,6 +79,7 @@ struct host {
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
     struct task_table *tasks;
+    struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
     atomic_uint mcp_changes; /* of servers and their tools */
