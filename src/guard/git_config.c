@@ -150,8 +150,10 @@ void git_config_each(struct str text, git_config_fn fn, void *arg)
             skip_line(&r);
         } else if (str_is_alnum(c)) {
             read_setting(&r, fn, arg);
-        } else {
+        } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
             (void)take(&r);
+        } else {
+            skip_line(&r);
         }
     }
     buf_release(&r.section);
