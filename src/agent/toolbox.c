@@ -87,7 +87,7 @@ static int toolbox_put(struct toolbox *t, const struct toolbox_row *row, struct 
         t->owed = e;
     if (row->is_deferred)
         vec_push(&t->extra, e);
-    else
+    else if (!(e->flags & TOOL_HIDDEN))
         vec_push(&t->llm, row->llm);
     return 0;
 }
@@ -178,6 +178,8 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
 
     if (!(searches && e->flags & TOOL_PAIR) && spec->only && !strv_has(spec->only, name))
         return false;
+    if (spec->wants && !(searches && e->flags & TOOL_PAIR) && !spec->wants(spec->wants_arg, e))
+        return false;
     if (e->offered && !e->offered(e, spec->conf, spec->provider))
         return false;
     return !spec->permit || permit_offers(spec->permit, name);
@@ -235,7 +237,8 @@ static void toolbox_write_names(struct toolbox *t)
     jw_init(&w, &names, 0);
     jw_array(&w);
     VEC_EACH(&t->rows, row) {
-        jw_cstr(&w, row->entry->name);
+        if (!(row->entry->flags & TOOL_HIDDEN))
+            jw_cstr(&w, row->entry->name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));

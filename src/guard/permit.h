@@ -83,6 +83,8 @@ enum permit_mode permit_mode_before_plan(struct permit *p);
 /* A bare deny takes the tool away from the model altogether. */
 bool permit_offers(struct permit *p, struct str tool);
 
+/* Whether any rule denies paths, or has them asked about. */
+bool permit_guards_paths(struct permit *p);
 /* flags: enum tool_flags of the call. */
 void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,
                   struct permit_answer *ret);
@@ -105,6 +107,9 @@ void permit_return(struct permit *p);
  * change, and updates of it are updates of p. Its mode is the session's until it is given one of
  * its own, and what is lent to it nobody else has. p outlives it. */
 struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s);
+/* Of a branch, before it is shared: whatever its mode, calls only look, as in plan mode. */
+void permit_set_read_only(struct permit *p);
+bool permit_is_read_only(const struct permit *p);
 /* Another one with the rules and the mode of this moment, for a question "what if". */
 struct permit *permit_copy(struct permit *p);
 /* What "always allow" would do, as such a JSON array; nothing when there is no suggestion. */

@@ -16,6 +16,7 @@
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "context/prompt.h"
@@ -29,6 +30,8 @@
 struct agent;
 struct children;
 struct record;
+struct task_table;
+struct team;
 struct tool_entry;
 
 struct host {
@@ -46,6 +49,7 @@ struct host {
     VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
+    VEC(struct tool_entry *) added; /* host_add_tool() */
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
@@ -62,6 +66,7 @@ struct host {
     int64_t max_steps;
     struct spending *spending;
     struct host_past past;
+    int64_t opened_ms; /* clock_mono_ms() */
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
@@ -77,10 +82,14 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct task_table *tasks;
+    struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
-    atomic_uint mcp_changes; /* of servers and their tools */
-    atomic_uint mcp_seen;    /* of those, the ones in the toolbox */
+    struct arena mcp_arena;         /* of mcp_servers */
+    const struct json *mcp_servers; /* of a client; NULL: none */
+    atomic_uint mcp_changes;        /* of servers and their tools */
+    atomic_uint mcp_seen;           /* of those, the ones in the toolbox */
     struct extra_source extra;
     bool defers;             /* tools of servers are not part of the request */
     bool is_undecided;       /* whether they are: that depends on how many there are */
@@ -138,6 +147,10 @@ void host_let_go(struct host *h);
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+void host_listen_tasks(struct host *h);
+bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */
 void host_hear(struct host *h, const struct agent_input *input);
