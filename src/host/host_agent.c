@@ -32,7 +32,6 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
-#include "tasks/team/team.h"
 
 #define HOST_MAX_QUEUED 1000
 
@@ -119,7 +118,6 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
-    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
@@ -143,7 +141,7 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
-        .team = h->team = team_new(&team),
+        .team = h->team,
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,
@@ -191,6 +189,7 @@ static int host_prepare(struct host *h, struct err *err)
     rest.system = buf_str(&h->system);
     rest.context = buf_str(&h->context);
     agent_begin(h->agent, &rest);
+    host_adopt_team(h);
     host_start_log(h); /* which reads what was said so far */
     return 0;
 }
