@@ -117,6 +117,8 @@ struct agent_spec {
     /* The next file of instructions that was read and that hooks have not heard of; false: none.
      * NULL: there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
+    /* The next line of the transcript that belongs to what was told; false: none. NULL: never. */
+    bool (*attachment)(void *arg, struct buf *ret);
     void *news_arg; /* of all four */
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */
@@ -128,8 +130,12 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
-    struct team *team;       /* for tools, its team and task list; NULL: none */
-    struct cancel *cancel;   /* of the process: ends turn and agent */
+    /* Whether work goes on whose end it shall hear before it may end itself, though no more input
+     * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
+    bool (*awaits)(void *arg);
+    void *awaits_arg;
+    struct team *team;     /* for tools, its team and task list; NULL: none */
+    struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
 /* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of
@@ -169,6 +175,10 @@ struct agent_input {
     /* Of a note: the first block is the user's command, which was shown when it was typed. In the
      * transcript it is an input, so that the turn can be rewound. */
     bool is_typed;
+    /* A notice (agent/notice.h): message is one text, bare. It is written down before it waits,
+     * and heard exactly once: between two steps, or in a turn with all others that wait. */
+    bool is_notice;
+    char run[32];                  /* of a notice about a task: the task's run; or "" */
     bool kept;                     /* it stands in the journal's queue; set by agent_send() */
     struct agent_command *command; /* taken; NULL: these are somebody's own words */
 };

@@ -54,6 +54,13 @@ struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
+/* Something that the model is told of as a list, and what changes in it, before each input: adds a
+ * <system-reminder> block and the attachment line that belongs to it, or nothing. known: all
+ * reminders of the conversation that begins or goes on here; NULL: it goes on as before. The thread
+ * that builds the agent, afterwards the agent's. */
+typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
+                             struct buf *ret_attachment);
+
 /* All lent for host_new() alone, but for hub, conf, args and cancel, which outlive the host. */
 struct host_spec {
     struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
@@ -67,6 +74,7 @@ struct host_spec {
      * outlive the host. */
     const struct tool_entry *more;
     size_t more_count;
+    struct str mcp_servers;   /* of a client, beside those of the settings: {"name": entry} */
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */
     double max_usd;           /* 0: no limit */
@@ -101,12 +109,17 @@ struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
 /* Before the first input; ERR_UNSUPPORTED afterwards. */
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* One more tool, offered if the session may use one of that name. What the row points to is lent
+ * until host_free(). */
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);
 /* Lent. With disableAllHooks it is never asked, and a notice says so. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 

@@ -45,6 +45,7 @@ static int host_gather(struct host *h, struct err *err)
     struct surroundings *around = TAKE_PTR(h->around);
 
     h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
+    h->briefing.where.permit = h->permit;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -141,6 +142,8 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .awaits = host_awaits_tasks,
+        .awaits_arg = h,
         .team = h->team,
         .max_steps = h->max_steps,
         .effort = h->effort,
@@ -153,6 +156,7 @@ void host_make_agent(struct host *h)
         .near = briefing_near,
         .again = briefing_again,
         .loaded = briefing_loaded,
+        .attachment = briefing_attachment,
         .news_arg = &h->briefing,
         .refresh = host_refresh,
         .refresh_arg = h,

@@ -4,9 +4,11 @@
  */
 #include "agent/agent.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "host/child.h"
 #include "host/inside.h"
 #include "host/session.h"
+#include "llm/message.h"
 #include "tasks/team/team.h"
 
 /* ---- Callbacks; arg is the host. ---- */
@@ -14,8 +16,13 @@
 static void tell_lead(void *arg, struct str text)
 {
     struct host *h = arg;
+    struct agent_input in = {.is_notice = true,
+                             .is_literal = true,
+                             .when = INPUT_NEXT,
+                             .message = message_user_text(text)};
 
-    agent_notify(h->agent, text, /*wake=*/true);
+    id_uuid(in.uuid);
+    agent_send(h->agent, &in);
 }
 
 static int ask_hooks(void *arg, const char *agent, const char *event, struct str members,
@@ -26,6 +33,15 @@ static int ask_hooks(void *arg, const char *agent, const char *event, struct str
     return children_ask_hooks(h->children, agent, event, members, h->cancel, ret_reason, err);
 }
 
+/* A run that has waited for the last member looks again. */
+static void on_change(void *arg)
+{
+    struct host *h = arg;
+
+    if (!h->is_interactive && !team_is_working(h->team))
+        agent_nudge(h->agent);
+}
+
 void host_make_team(struct host *h)
 {
     struct team_spec spec = {
@@ -34,6 +50,7 @@ void host_make_team(struct host *h)
         .spawner = children_spawner(h->children),
         .tell_lead = tell_lead,
         .hook = ask_hooks,
+        .changed = on_change,
         .arg = h,
     };
 
