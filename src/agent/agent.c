@@ -259,6 +259,17 @@ static void agent_run_note(struct agent *a)
     agent_input_release(&in);
 }
 
+static bool agent_wants_start(struct agent *a)
+{
+    bool wants;
+
+    lock_take(&a->lock);
+    wants = a->wants_start;
+    a->wants_start = false;
+    lock_give(&a->lock);
+    return wants && !a->asked_start;
+}
+
 /* gone: whoever asked for turns has been told to stop, so what still waits does not count. */
 static bool agent_is_over(struct agent *a, bool gone)
 {
@@ -299,6 +310,8 @@ static bool agent_work(struct agent *a)
         struct agent_input in;
         struct mail *m;
 
+        if (!gone && agent_wants_start(a))
+            agent_run_start(a);
         if (agent_take_back(a))
             continue;
         if (!gone && inputs_next(a->inputs, /*between=*/false, &in)) {
@@ -341,7 +354,7 @@ static void agent_end(struct agent *a)
 {
     agent_await_asides(a, HOOK_END_MS);
     agent_record_spends(a);
-    if (a->said_context)
+    if (a->said_context || a->asked_start)
         agent_tell_end(a);
     if (a->done)
         a->done(a->done_arg);
@@ -418,10 +431,12 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->cache_break = (int)spec->cache_break;
     lock_init(&a->lock);
     gate_init(&a->gate);
+    a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
     a->own_inputs = spec->inputs ? NULL : inputs_new();
     a->inputs = spec->inputs ? spec->inputs : a->own_inputs;
+    buf_init(&a->start_note, HOOK_MAX_TEXT);
     a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
     if (spec->recall && !spec->spending)
         spending_recall(a->spec.spending, &spec->recall->ledger);
@@ -494,8 +509,10 @@ void agent_free(struct agent *a)
     mem_freep(&a->pace);
     history_release(&a->history);
     message_unref(a->deferred);
+    hook_lines_release(&a->hook_lines);
     buf_release(&a->start_context);
     buf_release(&a->start_words);
+    buf_release(&a->start_note);
     spending_unref(a->spec.spending);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
@@ -513,9 +530,17 @@ bool agent_rests(struct agent *a)
     bool rests;
 
     lock_take(&a->lock);
-    rests = !a->turn_cancel;
+    rests = !a->turn_cancel && !a->wants_start;
     lock_give(&a->lock);
     return rests && inputs_rests(a->inputs) && !inputs_is_woken(a->inputs);
+}
+
+void agent_ask_start(struct agent *a)
+{
+    lock_take(&a->lock);
+    a->wants_start = true;
+    lock_give(&a->lock);
+    agent_wake(a);
 }
 
 void agent_nudge(struct agent *a)

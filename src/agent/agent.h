@@ -46,6 +46,7 @@ struct provider;
 struct recall;
 struct referee;
 struct spawner;
+struct team;
 struct toolbox;
 struct workspace;
 
@@ -128,6 +129,7 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
+    struct team *team;       /* for tools, its team and task list; NULL: none */
     struct cancel *cancel;   /* of the process: ends turn and agent */
 };
 
@@ -222,6 +224,9 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
  * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
+
+/* SessionStart hooks run now, and not with the first input; what they add is said with that. */
+void agent_ask_start(struct agent *a);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command (id: of it). wake: starts a turn when idle. */

@@ -81,23 +81,42 @@ static enum call_tried refuse(struct call *c, const struct permit_answer *answer
 
 /* ---- changes ---- */
 
+struct judged {
+    struct permit *permit;
+    struct permit_answer *answer; /* the strictest so far */
+};
+
+static bool is_denied(const struct permit_answer *answer)
+{
+    return answer->verdict == PERMIT_DENY && !answer->unasked;
+}
+
+/* An effects_gone_fn; false: it is denied, and nothing is stricter. */
+static bool judge_path(void *arg, const char *path)
+{
+    const struct judged *j = arg;
+    const struct rule_subject edit = {
+        .tool = STR("Edit"), .about = ABOUT_PATH, .text = str_of(path), .writes = true};
+    struct permit_answer answer;
+
+    permit_check(j->permit, &edit, TOOL_EDITS, &answer);
+    if (is_denied(&answer) ||
+        (answer.verdict != PERMIT_ALLOW && (j->answer->verdict == PERMIT_ALLOW || answer.by_rule ||
+                                            strcmp(answer.reason_type, "safetyCheck") == 0)))
+        *j->answer = answer;
+    return !is_denied(&answer);
+}
+
 /* Each as an edit: the strictest answer counts. *ret is that answer. */
 static void judge_effects(struct call *c, const struct effects *e, struct permit_answer *ret)
 {
+    struct judged j = {c->agent->spec.permit, ret};
+    bool has_rules = permit_guards_paths(j.permit);
+
     *ret = (struct permit_answer){.verdict = PERMIT_ALLOW, .reason_type = "mode"};
     VEC_EACH(&e->list, one) {
-        const struct rule_subject edit = {
-            .tool = STR("Edit"), .about = ABOUT_PATH, .text = str_of(one->path), .writes = true};
-        struct permit_answer answer;
-
-        permit_check(c->agent->spec.permit, &edit, TOOL_EDITS, &answer);
-        if (answer.verdict == PERMIT_DENY && !answer.unasked) {
-            *ret = answer;
-            return;
-        }
-        if (answer.verdict != PERMIT_ALLOW &&
-            (ret->verdict == PERMIT_ALLOW || one->is_protected || answer.by_rule))
-            *ret = answer;
+        if (!is_denied(ret) && judge_path(&j, one->path) && (has_rules || one->is_protected))
+            effects_each_gone(one, judge_path, &j);
     }
     ret->path = STR("");
 }

@@ -37,7 +37,7 @@ enum event_kind {
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
                             text: of a text block; aborted: it was cut by an interrupt */
     EVENT_STEP_DONE,     /* message_id, model, stop, data: the stop sequence or empty, usage,
-                            request_id, ttft_ms, usd */
+                            request_id, ttft_ms, usd, rate */
     EVENT_STEP_VOID,     /* text: why */
     EVENT_STEP_CUT,      /* message_id, model, request_id */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
@@ -130,6 +130,8 @@ enum turn_end {
 const char *turn_end_name(enum turn_end end);    /* terminal_reason: "aborted_tools" */
 const char *turn_end_subtype(enum turn_end end); /* of the result: "success", "error_max_turns" … */
 
+struct llm_rate;
+
 struct model_spent {
     struct str model;
     struct llm_usage usage;
@@ -213,6 +215,7 @@ struct event {
     int64_t processed, total, cached;
     int64_t pre_tokens, post_tokens; /* about */
     const struct turn_report *report;
+    const struct llm_rate *rate; /* NULL: the server says nothing of limits */
 
     atomic_int refs;    /* from here on the event's own: a copy has nothing of it */
     struct arena arena; /* of all slices */

@@ -11,6 +11,7 @@
 
 #include "agent/event.h"
 #include "agent/history.h"
+#include "agent/hook.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -391,6 +392,22 @@ static void attachment_text(const struct json *content, struct buf *ret)
     }
 }
 
+/* Of what hooks did, the model read what they wanted it to know: their JSON's additionalContext,
+ * or plain text where that counts as such; where that has a line of its own, the hook's has none.
+ * True for all that is no line of a hook. */
+static bool hook_line_is_context(const struct json *attachment)
+{
+    struct str type = json_get_str(attachment, "type");
+    struct str event = json_get_str(attachment, "hookEvent");
+
+    if (!str_starts(type, STR("hook_")) || str_is(type, "hook_additional_context"))
+        return true;
+    return str_is(type, "hook_success") && json_get_str(attachment, "content").len &&
+           (str_is(event, hook_event_name(HOOK_SESSION_START)) ||
+            str_is(event, hook_event_name(HOOK_USER_PROMPT_SUBMIT)) ||
+            str_is(event, hook_event_name(HOOK_USER_PROMPT_EXPANSION)));
+}
+
 /* Files and words that others attach: what is text is told as a reminder. A prompt that was heard
  * in the middle of a turn is one, too, and what the user said. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
@@ -402,7 +419,8 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
     /* "skill_listing" and the like: what the other program had to offer is not here. */
-    if (str_ends(json_get_str(attachment, "type"), STR("_listing")))
+    if (str_ends(json_get_str(attachment, "type"), STR("_listing")) ||
+        !hook_line_is_context(attachment))
         return;
     attachment_text(json_get(attachment, "prompt"), &prompt);
     attachment_text(json_get(attachment, "content"), &text);
@@ -655,8 +673,11 @@ static bool line_state(const struct recall *to, const struct load_entry *e, cons
         return is_answered(to, json_get_str(line, "uuid"));
     }
     if (e->kind == ENTRY_ATTACHMENT) {
+        const struct json *attachment = json_get(line, "attachment");
+
         *ret = RECALL_INTERRUPTED_TURN;
-        return !str_is(json_get_str(json_get(line, "attachment"), "type"), "goal_status");
+        return !str_is(json_get_str(attachment, "type"), "goal_status") &&
+               hook_line_is_context(attachment);
     }
     if (e->flags & LOAD_TOOL_RESULT) {
         *ret = is_delivered(to) ? RECALL_COMPLETE : RECALL_INTERRUPTED_TURN;

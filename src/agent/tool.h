@@ -39,6 +39,7 @@ struct referee;
 struct sandbox;
 struct spawner;
 struct spending;
+struct team;
 struct trial;
 struct workspace;
 
@@ -83,11 +84,17 @@ struct tool_call {
     struct referee *referee;   /* NULL: there is none */
     struct spending *spending; /* where calls of a model are paid; NULL: they cost nothing */
     struct spawner *spawner;   /* to start agents; NULL: none can be started here */
+    struct team *team;         /* the session's team and its task list; NULL: none */
     const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
     /* What is going on, for people: replaces what was said before. Any thread. */
     void (*progress)(struct tool_call *call, struct str text);
+    /* Asks the hooks of an event of the tool's own ("TaskCreated"), whose input has these members
+     * (a JSON object) beside the common ones. 1: a hook objects, with its reason; 0: none; -1.
+     * NULL: there are no hooks. */
+    int (*hook)(struct tool_call *call, const char *event, struct str members,
+                struct buf *ret_reason, struct err *err);
     void *agent; /* of progress() */
 };
 

@@ -157,6 +157,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_array_end(&w);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
+    hook_lines_write(a, &o);
     if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
         return 0;
     if (o.stop) {

@@ -296,11 +296,34 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
 
 void turn_ask_start(struct agent *a, struct turn *t)
 {
-    if (a->asked_start)
-        return;
+    if (!a->asked_start)
+        turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
+                             &a->start_context, &a->start_words);
     a->asked_start = true;
-    turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
-                         &a->start_context, &a->start_words);
+    if (!a->start_stops)
+        return;
+    a->start_stops = false; /* of one that ran before: this is the turn it ends */
+    t->stopped = true;
+    buf_add(&t->note, buf_str(&a->start_note));
+}
+
+void agent_run_start(struct agent *a)
+{
+    struct turn t = {.note = BUF_INIT(HOOK_MAX_TEXT)};
+
+    t.cancel = cancel_new(a->spec.cancel);
+    lock_take(&a->lock);
+    a->turn_cancel = t.cancel; /* the user may interrupt a hook that takes too long */
+    lock_give(&a->lock);
+    turn_ask_start(a, &t);
+    lock_take(&a->lock);
+    a->turn_cancel = NULL;
+    a->pushed = false;
+    lock_give(&a->lock);
+    a->start_stops = t.stopped;
+    buf_add(&a->start_note, buf_str(&t.note));
+    buf_release(&t.note);
+    cancel_unref(t.cancel);
 }
 
 /* The first input has the surroundings before it, later ones what has changed since. */
@@ -467,6 +490,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     struct agent_input in;
     bool any = false;
 
+    hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
     while (inputs_next_note(a->inputs, &in)) {

@@ -74,6 +74,7 @@ struct conf {
     char *etc;
     struct buf over;          /* a client's settings; empty: none */
     struct buf policy;        /* what a program that embeds us forbids; empty: nothing */
+    struct buf unheeded;      /* what of --managed-settings does not count, for a warning */
     struct strv approved;     /* digests of entries that the user has approved */
     struct strv without;      /* files that are left out while they cannot be used */
     struct stamps stamps;     /* of the last look */
@@ -422,6 +423,9 @@ static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
     s->lacks_trust = l.check.lacks_trust;
     s->lacks_file = l.lacks_file;
     check_take_warnings(&l.check, &s->warnings);
+    if (c->unheeded.len)
+        strv_addf(&s->warnings, "--managed-settings only forbids, so these are left out: %s",
+                  buf_cstr(&c->unheeded));
     snapshot_check(s);
     log_debug("conf", "%zu files, %zu warnings, %zu bytes of settings", s->files.len,
               s->warnings.len, merged.len);
@@ -452,6 +456,7 @@ static struct conf *conf_new(const struct conf_sources *from)
     c->from.etc = c->etc;
     c->over = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
     c->policy = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
+    c->unheeded = (struct buf)BUF_INIT(SOURCE_MAX_BYTES);
     if (from->without)
         strv_add_all(&c->without, from->without);
     c->from.without = &c->without;
@@ -473,7 +478,7 @@ int conf_set_policy(struct conf *c, const struct json *settings, struct strv *re
     return 0;
 }
 
-/* --managed-settings. What is left out there could only have permitted something. */
+/* --managed-settings, which only forbid: what could permit something is left out. */
 static int conf_read_policy(struct conf *c, struct err *err)
 {
     CLEANUP(strv_release) struct strv dropped = STRV_INIT;
@@ -486,6 +491,8 @@ static int conf_read_policy(struct conf *c, struct err *err)
     if (json_parse(&arena, str_of(text), &settings, /*ret_info=*/NULL, err) < 0 ||
         conf_set_policy(c, settings, &dropped, err) < 0)
         return err_prefix(err, "--managed-settings");
+    for (size_t i = 0; i < dropped.len; i++)
+        buf_addf(&c->unheeded, "%s%s", i ? ", " : "", dropped.ptr[i]);
     c->is_stale = false; /* it is read now */
     return 0;
 }
@@ -701,6 +708,7 @@ void conf_unref(struct conf *c)
     free(c->etc);
     buf_release(&c->over);
     buf_release(&c->policy);
+    buf_release(&c->unheeded);
     strv_release(&c->without);
     strv_release(&c->approved);
     free(c);

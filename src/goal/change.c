@@ -12,9 +12,11 @@
 #include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "store/store.h"
 #include "sync/cancel.h"
 
 #define LOG_EVENTS 2000
+#define SAVE_PATIENCE_MS 300 /* of an answer, for a busy database */
 #define STOPPED                                                                                    \
     (1u << GOAL_PAUSED | 1u << GOAL_BLOCKED | 1u << GOAL_USAGE_LIMITED | 1u << GOAL_BUDGET_LIMITED)
 
@@ -579,6 +581,23 @@ static bool is_edit(struct goal *g, enum goal_via via)
     return edits;
 }
 
+/* What the user has changed is on the disk when they are answered, or the answer says that it is
+ * not: a busy database must keep nobody from pausing. The goal is not held. */
+static void save_change(struct goal *g, struct cancel *cancel, struct buf *ret)
+{
+    struct err err = {0};
+
+    if (!g->store)
+        return;
+    if (store_goal_flush(g->store, str_of(g->spec.session), SAVE_PATIENCE_MS, cancel, &err) == 0)
+        store_sync(g->store);
+    else
+        buf_addf(ret,
+                 "\n  note: not saved yet, %s. It holds in this process, which saves it as soon "
+                 "as it can",
+                 err.text);
+}
+
 int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
             struct cancel *cancel, struct goal_answer *ret, struct err *err)
 {
@@ -609,6 +628,8 @@ int goal_do(struct goal *g, const struct goal_argument *what, enum goal_via via,
         if (r == 0 && g->spec.is_outside && goal_start_next(g, cancel, err) < 0)
             r = -1; /* no agent here will be idle */
     }
+    if (r == 0 && what->verb != GOAL_SHOW && what->verb != GOAL_LOG && what->verb != GOAL_REPORT)
+        save_change(g, cancel, &ret->text);
     if (r == 0)
         (void)g->spec.host.wake(g->spec.host.arg, /*err=*/NULL);
     return r;

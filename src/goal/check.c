@@ -288,6 +288,57 @@ int check_run(const struct check_spec *spec, struct cancel *cancel, struct check
 
 /* ---- in words ---- */
 
+/* What shells and usual runners print of a command that they cannot run at all. */
+static const struct complaint {
+    int code; /* exit code that goes with it; -1: any, the check may end well */
+    const char *begins, *has;
+    const char *why;
+} complaints[] = {
+    {-1, "/bin/sh: ", ": not found", "a command of it is not found"},
+    {-1, "/bin/sh: ", ": command not found", "a command of it is not found"},
+    {-1, "/bin/sh: ", ": Permission denied", "a file of it cannot be executed"},
+    {2, "/bin/sh: ", "yntax error", "the shell cannot parse it"},
+    {2, "/bin/sh: ", "nterminated", "the shell cannot parse it"},
+    {2, "/bin/sh: ", "unexpected EOF", "the shell cannot parse it"},
+    {2, "/bin/sh: ", ": missing ]", "the shell cannot parse it"},
+    {2, "/bin/sh: ", ": unexpected operator", "the shell cannot parse it"},
+    {-1, "grep: ", "nmatched ", "its pattern cannot be parsed"},
+    {-1, "grep: ", "nvalid ", "its pattern cannot be parsed"},
+    {1, "  File \"<string>\"", "", "Python cannot run the code in it"},
+    {1, "[eval]:", "", "node cannot run the code in it"},
+    {2, "make: ", "No rule to make target", "make has no such target"},
+    {2, "make: ", "No targets specified", "make has no makefile"},
+    {2, "make: ", " Error 127", "a command of it is not found"},
+    {2, "", ": can't open file '", "a file of it is not found"},
+    {2, "", ": cannot open ", "a file of it is not found"},
+    {1, "", ": No module named ", "a Python module of it is not found"},
+    {1, "Error: Cannot find module", "", "a file of it is not found"},
+    {-1, "npm ", "Missing script:", "package.json has no such script"},
+    {101, "error: no such command", "", "cargo has no such command"},
+};
+
+const char *check_complaint(const struct check_result *r)
+{
+    struct str rest = buf_str(&r->tail), line;
+
+    if (r->code == 127)
+        return "a command of it is not found";
+    if (r->code == 126)
+        return "a file of it cannot be executed";
+    if (r->timed_out)
+        return "it took longer than its time limit";
+    while (rest.len && str_cut(&rest, '\n', &line)) {
+        for (size_t i = 0; i < ARRAY_LEN(complaints); i++) {
+            const struct complaint *c = &complaints[i];
+
+            if ((c->code < 0 || c->code == r->code) && str_starts(line, str_of(c->begins)) &&
+                str_has(line, str_of(c->has)))
+                return c->why;
+        }
+    }
+    return NULL;
+}
+
 static void check_add_end(const struct check_result *r, struct buf *ret)
 {
     const char *name = r->signal ? sigabbrev_np(r->signal) : NULL;

@@ -94,6 +94,53 @@ static void ends(void **state)
     }
 }
 
+/* Commands that can decide nothing as they are, and some that merely fail. */
+static void complaints(void **state)
+{
+    static const struct {
+        const char *command, *why;
+    } rows[] = {
+        {"surely-no-such-program", "not found"},
+        {"! surely-no-such-program x", "not found"},
+        {"surely-no-such-program | cat", "not found"},
+        {"./plain-file", "executed"},
+        {"./plain-file || true", "executed"},
+        {"if true", "parse"},
+        {"echo 'open", "parse"},
+        {"test -f x )", "parse"},
+        {"[ -f x", "parse"},
+        {"grep -q '\\(' plain-file", "pattern"},
+        {"! grep -q '[' plain-file", "pattern"},
+        {"make -f Make tets", "target"},
+        {"make -f Make lint", "not found"},
+        {"sh no-such-script.sh", "not found"},
+        {"false", NULL},
+        {"true", NULL},
+        {"test -f x", NULL},
+        {"grep -q up plain-file", NULL},
+        {"make -f Make test", NULL},
+        {"sh quotes.sh", NULL},
+    };
+
+    (void)state;
+    scratch_setup(
+        "file plain-file 644 x;"
+        "file Make 644 test:\n\tfalse\nlint:\n\tsurely-no-such-program\n;"
+        "file quotes.sh 644 echo 'wanted /bin/sh: not found, got Syntax error'\nexit 2\n");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(check_result_release) struct check_result r = {0};
+        struct err err = {0};
+        const char *why;
+
+        if (run(rows[i].command, plain_env, &r, &err) < 0)
+            fail_msg("%s: %s", rows[i].command, err.text);
+        why = check_complaint(&r);
+        if (!why != !rows[i].why || (why && !strstr(why, rows[i].why)))
+            fail_msg("%s: '%s' (%d: %s)", rows[i].command, why ? why : "", r.code,
+                     buf_cstr(&r.tail));
+    }
+}
+
 static void refused(void **state)
 {
     static char nul[] = "true\0false";
@@ -349,6 +396,7 @@ UNIT_TEST(check)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(complaints, setup, teardown),
         cmocka_unit_test_setup_teardown(refused, setup, teardown),
         cmocka_unit_test_setup_teardown(time_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(cancelled, setup, teardown),

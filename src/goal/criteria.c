@@ -180,6 +180,7 @@ int change_check(struct goal *g, const struct goal_argument *what, struct cancel
     CLEANUP(protection_release) struct protection n = {0};
     CLEANUP(check_result_release) struct check_result r = {0};
     struct str command = buf_str(&what->text);
+    const char *complaint;
     int rc;
 
     if (protection_begin(g, &n, err) < 0)
@@ -188,11 +189,19 @@ int change_check(struct goal *g, const struct goal_argument *what, struct cancel
         return err_set(err, ERR_TOO_BIG, "a check has at most %zu bytes", CHECK_MAX_COMMAND);
     goal_leave(g);
     rc = run_new_check(g, &n, buf_cstr(&what->text), cancel, &r, err);
+    complaint = rc == 0 ? check_complaint(&r) : NULL;
+    if (complaint) {
+        strv_addf(&n.notes, "it cannot be run as it is: %s. Is it right?", complaint);
+        if (ret->ask_check)
+            rc = ret->ask_check(ret->arg, str_of(complaint), err);
+    }
     goal_enter(g);
     if (rc < 0 || add_check(g, &n, command, &commands, err) < 0)
         return -1;
     buf_addf(&ret->text, "Check %zu added: %.*s (%s)", commands.len, STR_ARG(command),
-             r.passed ? "weak: it passes already" : "fails now, as it should");
+             r.passed    ? "weak: it passes already"
+             : complaint ? "cannot be run, see the note"
+                         : "fails now, as it should");
     say_notes(&n.notes, &ret->text);
     return 0;
 }

@@ -28,6 +28,7 @@ void draft_init(struct draft *d)
         .baseline = BUF_INIT(GOAL_MAX_TEXT),
         .options = BUF_INIT(GOAL_MAX_TEXT),
         .file = BUF_INIT(1 << 12),
+        .doubt = BUF_INIT(CHECK_MAX * (CHECK_MAX_COMMAND + 1024)),
     };
     ladder_init(&d->first);
     id_uuid(d->goal_id);
@@ -42,6 +43,7 @@ void draft_release(struct draft *d)
     buf_release(&d->baseline);
     buf_release(&d->options);
     buf_release(&d->file);
+    buf_release(&d->doubt);
     ladder_release(&d->first);
     strv_release(&d->weak_checks);
     strv_release(&d->notes);
@@ -102,22 +104,6 @@ static int64_t draft_check_ms(const struct draft *d)
     return half > 1 ? half : 1;
 }
 
-/* Why a check cannot run at all; NULL: it fails only because the work is not done. */
-static const char *draft_complaint(const struct check_result *r)
-{
-    struct str tail = buf_str(&r->tail);
-
-    if (r->code == 127)
-        return "a command of it is not found";
-    if (r->code == 126)
-        return "a file of it cannot be executed";
-    if (r->timed_out)
-        return "it took longer than its time limit";
-    if (r->code == 2 && (str_has(tail, STR("yntax error")) || str_has(tail, STR("unterminated"))))
-        return "the shell cannot read it";
-    return NULL;
-}
-
 /* Runs one check in its own clean room, before any work; without a room in the workspace. */
 static int draft_check(struct goal *g, struct draft *d, const char *command,
                        const struct goal_options *o, struct cancel *cancel, struct err *err)
@@ -150,10 +136,12 @@ static int draft_check(struct goal *g, struct draft *d, const char *command,
         strv_addf(&d->notes, "verdicts are weaker here: there is no clean room (%s)",
                   buf_cstr(&why));
     d->says_weaker = d->says_weaker || why.len;
-    complaint = draft_complaint(r);
-    if (complaint)
+    complaint = check_complaint(r);
+    if (complaint) {
         strv_addf(&d->notes, "the check '%s' cannot be run as it is: %s. Is it right?", command,
                   complaint);
+        buf_addf(&d->doubt, "%s`%s`: %s", d->doubt.len ? "; " : "", command, complaint);
+    }
     return origin_add_check(d->origin, command, /*now=*/NULL, &r->trace, &r->touched, cancel, err);
 }
 

@@ -22,6 +22,7 @@ struct draft {
     struct ladder first; /* what the checks say before any work */
     size_t weak, protected_files;
     struct strv weak_checks, notes;
+    struct buf doubt; /* checks that cannot run as they are; empty: there are none */
     struct origin *origin;
     bool says_weaker; /* a note tells that there is no clean room */
 };

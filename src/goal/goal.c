@@ -709,7 +709,8 @@ void goal_close(struct goal *g)
                               "user", &err);
     terms_keep_used(g);
     goal_leave(g);
-    if (g->store && store_goal_flush(g->store, str_of(g->spec.session), /*cancel=*/NULL, &err) < 0)
+    if (g->store && store_goal_flush(g->store, str_of(g->spec.session), STORE_PATIENCE_MS,
+                                     /*cancel=*/NULL, &err) < 0)
         log_debug("goal", "the last changes are not written: %s", err.text);
 }
 

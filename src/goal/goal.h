@@ -152,6 +152,10 @@ struct goal_answer {
     struct buf text;
     bool turn;
     const char *code; /* of a gate; "" */
+    /* Whether a check shall count that cannot run as it is: 0 yes; ERR_CANCELLED: no, and nothing
+     * is set. NULL: the user cannot be asked; it counts, and the text says what is wrong. */
+    int (*ask_check)(void *arg, struct str complaint, struct err *err);
+    void *arg;
 };
 #define GOAL_ANSWER_INIT                                                                           \
     {                                                                                              \

@@ -190,9 +190,9 @@ static void say_set(struct goal *g, const struct draft *d, const struct goal_opt
     buf_addf(ret, "Goal set: %.*s%s", STR_ARG(line), line.len < text.len ? "…" : "");
     VEC_EACH(&d->first.checks, it) {
         buf_addf(ret, "\n  check: %s (%s)", buf_cstr(&it->command),
-                 it->passed                           ? "weak: passes before any work"
-                 : it->code == 126 || it->code == 127 ? "cannot be run, see the note"
-                                                      : "fails now, as it should");
+                 it->passed            ? "weak: passes before any work"
+                 : check_complaint(it) ? "cannot be run, see the note"
+                                       : "fails now, as it should");
     }
     switch (o->referee) {
     case REFEREE_JUDGE:
@@ -313,8 +313,11 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     if (!file_is_dir(g->spec.dir))
         return err_set(err, ERR_NOT_FOUND, "the folder %s is gone", g->spec.dir);
     d->deadline_ms = o->deadline_ms;
-    if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0 ||
-        draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
+    if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0)
+        return -1;
+    if (d->doubt.len && ret->ask_check && ret->ask_check(ret->arg, buf_str(&d->doubt), err) < 0)
+        return -1;
+    if (draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;
     if (ticket_take(&g->bench, cancel, err) < 0)
         return -1;

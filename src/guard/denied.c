@@ -13,16 +13,19 @@
 
 struct denied {
     struct permit_state *state;
+    enum denied_what what;
     VEC(const struct rule *) rules;
 };
 
-struct denied *denied_new(struct permit *p)
+struct denied *denied_new(struct permit *p, enum denied_what what)
 {
     struct denied *d = mem_zalloc(sizeof(*d));
 
     d->state = permit_state_ref(p);
+    d->what = what;
     VEC_EACH(&d->state->rules, r) {
-        if ((*r)->list == RULE_DENY && rule_is_about_reading((*r)->rule))
+        if ((*r)->list == RULE_DENY && rule_is_about_paths((*r)->rule) &&
+            rule_is_about_reading((*r)->rule) == (what == DENIED_READ))
             vec_push(&d->rules, (*r)->rule);
     }
     if (!d->rules.len)
@@ -47,10 +50,8 @@ void denied_freep(struct denied **d)
 
 bool denied_has(const struct denied *d, const char *path)
 {
-    struct rule_subject s = {.tool = STR("Read"), .about = ABOUT_PATH, .text = str_of(path)};
-
     for (size_t i = 0; d && i < d->rules.len; i++) {
-        if (rule_matches(d->rules.ptr[i], &s))
+        if (rule_matches_path(d->rules.ptr[i], str_of(path), d->what == DENIED_EDIT))
             return true;
     }
     return false;

@@ -1,8 +1,8 @@
 /*
- * What the deny rules Read(…) of a moment keep from being read.
+ * What the deny rules Read(…), or Edit(…), of a moment are about.
  *
- * Whoever searches many files asks it for each; the sandbox hides from commands those that are
- * there (guard/denied_files.h). It never changes, so any thread may ask.
+ * Tools that search many files ask it for each; the sandbox closes to commands those that are there
+ * (guard/denied_files.h). It never changes, so any thread may ask.
  */
 #pragma once
 
@@ -13,8 +13,13 @@ struct denied;
 struct permit;
 struct rule;
 
-/* NULL: no rule denies the reading of files. */
-struct denied *denied_new(struct permit *p);
+enum denied_what {
+    DENIED_READ,
+    DENIED_EDIT,
+};
+
+/* NULL: there is no such rule. */
+struct denied *denied_new(struct permit *p, enum denied_what what);
 void denied_free(struct denied *d); /* NULL is fine */
 void denied_freep(struct denied **d);
 

@@ -46,6 +46,7 @@ struct folder {
 };
 
 struct denied_files {
+    enum denied_what what;
     struct lock lock; /* of all that follows */
     struct denied *denied;
     struct strv dirs;
@@ -59,11 +60,12 @@ struct denied_files {
     bool is_partial;
 };
 
-struct denied_files *denied_files_new(void)
+struct denied_files *denied_files_new(enum denied_what what)
 {
     struct denied_files *f = mem_zalloc(sizeof(*f));
 
     lock_init(&f->lock);
+    f->what = what;
     return f;
 }
 
@@ -365,7 +367,7 @@ static bool is_same_list(const struct strv *a, const struct strv *b)
 bool denied_files_find(struct denied_files *f, struct permit *p, const struct strv *dirs,
                        struct strv *ret)
 {
-    CLEANUP(denied_freep) struct denied *denied = denied_new(p);
+    CLEANUP(denied_freep) struct denied *denied = denied_new(p, f->what);
     CLEANUP(strv_release) struct strv found = STRV_INIT;
     bool is_whole;
 

@@ -1,5 +1,6 @@
 /*
- * Which files the deny rules Read(…) mean on this disk, so that commands can be kept from them.
+ * Which files the deny rules Read(…), or Edit(…), mean on this disk, so that commands can be kept
+ * from them.
  *
  * A path that is written out is what it is. For patterns, and for names that count at any depth,
  * folders are looked through: those of the pattern, and of patterns that reach through more than
@@ -12,11 +13,13 @@
 
 #include <stdbool.h>
 
+#include "guard/denied.h"
+
 struct denied_files;
 struct permit;
 struct strv;
 
-struct denied_files *denied_files_new(void);
+struct denied_files *denied_files_new(enum denied_what what);
 void denied_files_free(struct denied_files *f); /* NULL is fine */
 
 /* Appends them; dirs are the working folders. False: there is more than can be looked at or kept.

@@ -58,7 +58,7 @@ static void place_make(struct place *p, const char *deny)
     struct conf_sources from = {.dir = dir, .args = &p->args, .etc = etc, .trusted = true};
     struct err err = {0};
 
-    *p = (struct place){.files = denied_files_new()};
+    *p = (struct place){.files = denied_files_new(DENIED_READ)};
     buf_addf(&settings, "{\"permissions\":{\"deny\":[%s]}}", deny);
     argv[2] = buf_cstr(&settings);
     strv_addf(&env, "HOME=%s/h", root);
@@ -297,10 +297,10 @@ static void paths(void **state)
 
     (void)state;
     place_make(&none, "\"Edit(.env)\"");
-    assert_null(denied_new(none.permit));
+    assert_null(denied_new(none.permit, DENIED_READ));
     assert_false(denied_has(NULL, file));
     place_make(&p, "\"Read(secrets/**)\"");
-    d = denied_new(p.permit);
+    d = denied_new(p.permit, DENIED_READ);
     assert_true(denied_has(d, file));
     assert_false(denied_has(d, other));
 }

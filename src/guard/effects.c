@@ -210,6 +210,41 @@ void effects_look_inside(const char *path, struct effect_inside *ret)
         add_inside(fd, /*folder=*/0, /*depth=*/0, ret);
 }
 
+static bool each_below(const char *dir, int depth, effects_gone_fn fn, void *arg)
+{
+    DIR *list = depth < EFFECTS_MAX_DEPTH ? opendir(dir) : NULL;
+    bool goes_on = true;
+
+    for (const struct dirent *e = list ? readdir(list) : NULL; e && goes_on; e = readdir(list)) {
+        CLEANUP(mem_freep) char *path = NULL;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        path = path_join(dir, e->d_name);
+        goes_on = fn(arg, path) &&
+                  (!(e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN && file_is_dir(path))) ||
+                   each_below(path, depth + 1, fn, arg));
+    }
+    if (list)
+        closedir(list);
+    return goes_on;
+}
+
+void effects_each_gone(const struct effect *e, effects_gone_fn fn, void *arg)
+{
+    if (S_ISDIR(e->was.st_mode) && !S_ISDIR(e->now.st_mode))
+        (void)each_below(e->path, /*depth=*/0, fn, arg);
+}
+
+/* An effects_gone_fn. */
+static bool see_protected(void *arg, const char *path)
+{
+    struct effect *e = arg;
+
+    e->is_protected = protected_path(str_of(path));
+    return !e->is_protected;
+}
+
 /* ---- the walk ---- */
 
 static int add_effect(struct finder *f, enum effect_change change, const char *path,
@@ -237,6 +272,8 @@ static int add_effect(struct finder *f, enum effect_change change, const char *p
         e->now = *now;
     if (was && S_ISDIR(was->st_mode) && (!now || !S_ISDIR(now->st_mode)))
         effects_look_inside(path, &e->inside);
+    if (!e->is_protected)
+        effects_each_gone(e, see_protected, e);
     return 0;
 }
 

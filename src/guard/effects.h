@@ -58,7 +58,7 @@ struct effect {
     char *upper;            /* what is new; NULL: deleted */
     char *from;             /* created: this one was deleted, and is the same; NULL: none was */
     bool is_told_elsewhere; /* by the effect whose `from` it is, or its folder */
-    bool is_protected;      /* a file that decides what programs run (protected.h) */
+    bool is_protected;      /* it, or one below a folder that goes, is one of protected.h */
     struct stat was;        /* st_mode 0: there was nothing */
     struct stat now;        /* of upper */
     struct effect_inside inside; /* of a folder that was there and goes */
@@ -88,6 +88,11 @@ int effects_find(const struct effects_layer *layers, size_t count, struct cancel
 void effects_write(const struct effects *e, struct buf *ret);
 /* "create 2 files, change 1 file, delete 3 files" */
 void effects_summary(const struct effects *e, struct buf *ret);
+
+/* What lies below a folder that goes, each by its absolute path, until fn returns false. Nothing
+ * for other effects. */
+typedef bool (*effects_gone_fn)(void *arg, const char *path);
+void effects_each_gone(const struct effect *e, effects_gone_fn fn, void *arg);
 
 /* For effects_apply.c. */
 void effects_look_inside(const char *folder, struct effect_inside *ret);

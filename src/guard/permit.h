@@ -83,6 +83,8 @@ enum permit_mode permit_mode_before_plan(struct permit *p);
 /* A bare deny takes the tool away from the model altogether. */
 bool permit_offers(struct permit *p, struct str tool);
 
+/* Whether any rule denies paths, or has them asked about. */
+bool permit_guards_paths(struct permit *p);
 /* flags: enum tool_flags of the call. */
 void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,
                   struct permit_answer *ret);

@@ -81,6 +81,13 @@ static bool state_guards_paths(const struct permit_state *s)
     return false;
 }
 
+bool permit_guards_paths(struct permit *p)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *state = permit_state_ref(p);
+
+    return state_guards_paths(state);
+}
+
 static bool folder_has(const char *folder, const char *name)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, name);

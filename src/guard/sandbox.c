@@ -213,7 +213,9 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->is_asked_for = spec->insists || is_asked_for(conf);
     s->can_confine = can_confine;
     s->memory = sandbox_memory_new(spec->memory);
-    s->denied = denied_files_new();
+    s->denied = denied_files_new(DENIED_READ);
+    s->unedited = denied_files_new(DENIED_EDIT);
+    s->record = spec->record ? mem_dup(spec->record, strlen(spec->record)) : NULL;
     read_environment(s, conf);
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
@@ -271,6 +273,8 @@ void sandbox_free(struct sandbox *s)
     lock_release(&s->lock);
     sandbox_memory_free(s->memory);
     denied_files_free(s->denied);
+    denied_files_free(s->unedited);
+    mem_freep(&s->record);
     mem_freep(&s->home);
     mem_freep(&s->tenax_home);
     mem_freep(&s->claude_home);

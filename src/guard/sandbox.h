@@ -10,8 +10,9 @@
  * Inside, a command writes in the working folders, in the repository they belong to and in a
  * temporary folder of the session ($TMPDIR), and nowhere else. Even there it does not write what
  * decides which programs run: .git/hooks and .git/config, .claude and .tenax, the homes of tenax
- * and Claude. It does not read keys, tokens and the profiles of browsers. It has no network but
- * the hosts that the settings allow, through a proxy of ours (net/proxy.h).
+ * and Claude. It does not read keys, tokens, the profiles of browsers, our settings and what was
+ * said in other projects. Deny rules hold for it, too: Read(…) hides, Edit(…) closes. It has no
+ * network but the hosts that the settings allow, through a proxy of ours (net/proxy.h).
  *
  * One sandbox serves one session. All functions: any thread; a NULL sandbox is one that is off.
  */
@@ -47,6 +48,9 @@ struct sandbox_spec {
     struct workspace *workspace; /* counted */
     /* Proxies between this machine and the network; NULL or "": none. */
     const char *upstream, *upstream_plain, *no_proxy;
+    /* The folder that sessions of this project are recorded in; NULL: it is not shown to commands.
+     */
+    const char *record;
     bool insists; /* whatever sandbox.enabled says */
     /* A file that remembers whether anything here could confine, for sandbox_describe() alone;
      * NULL: it is tried. */

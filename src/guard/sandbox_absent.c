@@ -1,7 +1,7 @@
 /*
  * sandbox_absent: files that decide what programs run, and that are missing when a job begins. No
  * kernel keeps a name from being made in a folder that is written, so what a job has made of them
- * is given another name behind it, or, should tenax be killed meanwhile, when it is started again.
+ * is given another name after it, or, should tenax be killed meanwhile, when it is started again.
  * Any thread.
  */
 #include <dirent.h>
@@ -166,6 +166,25 @@ void sandbox_absent_move(struct sandbox_job *j, struct strv *ret)
         const char *path = j->absent.ptr[i];
 
         if (!is_ours(j->sandbox, path) && move_aside(path) && ret)
+            strv_addf(ret, "write to %s (what was written is now %s" ABSENT_NAME ")", path, path);
+    }
+}
+
+void sandbox_absent_move_denied(struct sandbox_job *j, struct strv *ret)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(strv_release) struct strv now = STRV_INIT;
+
+    if (!j->sandbox->permit || j->is_trial) /* of a trial the effects are judged */
+        return;
+    workspace_dirs(j->sandbox->workspace, &dirs);
+    (void)sandbox_unedited_find(j->sandbox, &dirs, &now);
+    for (size_t i = 0; i < now.len; i++) {
+        const char *path = now.ptr[i];
+
+        if (!strv_has(&j->paths.denied, str_of(path)) &&
+            sandbox_path_is(&j->paths, path) == PATH_WRITABLE && !is_ours(j->sandbox, path) &&
+            move_aside(path))
             strv_addf(ret, "write to %s (what was written is now %s" ABSENT_NAME ")", path, path);
     }
 }

@@ -251,6 +251,7 @@ void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str outp
         explain_errors(&e, output);
     explain_hosts(&e);
     sandbox_absent_move(j, &e.seen);
+    sandbox_absent_move_denied(j, &e.seen);
     explain_calls(&e);
     for (size_t i = 0; i < e.seen.len; i++)
         buf_addf(ret, "blocked by the sandbox: %s\n", e.seen.ptr[i]);

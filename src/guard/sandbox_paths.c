@@ -100,6 +100,23 @@ static const char *const system_secrets[] = {
     "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
 };
 
+/* Of the homes of tenax and of Claude Code. Whoever speaks to a session in `run` rules it. */
+static const char *const of_homes[] = {
+    "auth.json",     ".credentials.json",
+    "settings.json", "settings.local.json",
+    "projects",      "history.jsonl",
+    "state.db",      "state.db-wal",
+    "state.db-shm",  "file-history",
+    "goals",         SANDBOX_RUN,
+    "events",        "debug",
+    "stderr.log",    "perf-reports",
+    "paste-cache",   "shell-snapshots",
+    "todos",         "tasks",
+    "session-env",   "sessions",
+    "statsig",       "telemetry",
+    "transcripts",   "backups",
+};
+
 const char *const sandbox_startup_files[] = {
     ".bashrc", ".bash_profile",    ".bash_login", ".bash_logout", ".profile",     ".zshrc",
     ".zshenv", ".zprofile",        ".zlogin",     ".gitconfig",   ".npmrc",       ".inputrc",
@@ -125,6 +142,7 @@ void sandbox_paths_release(struct sandbox_paths *p)
     strv_release(&p->hidden);
     strv_release(&p->shown);
     strv_release(&p->absent);
+    strv_release(&p->denied);
     strv_release(&p->sockets);
 }
 
@@ -135,6 +153,7 @@ void sandbox_paths_copy(struct sandbox_paths *to, const struct sandbox_paths *fr
     strv_add_all(&to->hidden, &from->hidden);
     strv_add_all(&to->shown, &from->shown);
     strv_add_all(&to->absent, &from->absent);
+    strv_add_all(&to->denied, &from->denied);
     strv_add_all(&to->sockets, &from->sockets);
     to->is_partial = from->is_partial;
 }
@@ -439,14 +458,29 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
         sandbox_add_if_there(&p->hidden, s->home, secrets[i]);
     for (size_t i = 0; i < ARRAY_LEN(system_secrets); i++)
         sandbox_add_if_there(&p->hidden, "/", system_secrets[i] + 1);
-    sandbox_add_if_there(&p->hidden, s->tenax_home, "auth.json");
-    sandbox_add_if_there(&p->hidden, s->tenax_home, "goals");
-    sandbox_add_if_there(&p->hidden, s->tenax_home,
-                         SANDBOX_RUN); /* who speaks to a session rules it */
-    sandbox_add_if_there(&p->hidden, s->claude_home, ".credentials.json");
 }
 
-/* What a tool may not read a command does not see, unless the settings show it to commands. */
+/* What both homes keep of the user: settings with keys in them, and what was said in all projects.
+ * That of this project can be read: long outputs of commands are in it. */
+static void add_private(struct sandbox *s, struct sandbox_paths *p)
+{
+    const char *const homes[] = {s->tenax_home, s->claude_home};
+
+    for (size_t i = 0; i < ARRAY_LEN(homes); i++) {
+        CLEANUP(mem_freep) char *projects = path_join(homes[i], "projects");
+        CLEANUP(mem_freep) char *own = s->record ? path_join(projects, path_base(s->record)) : NULL;
+
+        if (depth_in(&p->write, homes[i]) == strlen(homes[i]))
+            continue; /* it is worked in */
+        for (size_t k = 0; k < ARRAY_LEN(of_homes); k++)
+            sandbox_add_if_there(&p->hidden, homes[i], of_homes[k]);
+        if (own && file_is_dir(own))
+            strv_adds(&p->shown, own);
+    }
+}
+
+/* What a tool may not read a command does not see, unless the settings show it to commands; what a
+ * tool may not edit a command does not write. */
 static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
 {
     CLEANUP(strv_release) struct strv found = STRV_INIT;
@@ -458,6 +492,17 @@ static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbo
         if (!strv_has(&s->given.shown, str_of(found.ptr[i])))
             strv_adds(&p->hidden, found.ptr[i]);
     }
+    p->is_partial = !sandbox_unedited_find(s, dirs, &p->denied) || p->is_partial;
+    for (size_t i = 0; i < p->denied.len; i++) {
+        if (strv_has(&s->given.write, str_of(p->denied.ptr[i])))
+            continue;
+        strv_adds(file_exists(p->denied.ptr[i]) ? &p->read_only : &p->absent, p->denied.ptr[i]);
+    }
+}
+
+bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct strv *ret)
+{
+    return !s->permit || denied_files_find(s->unedited, s->permit, dirs, ret);
 }
 
 /* What .git names is perhaps a job's choice: all other rules go before. */
@@ -495,6 +540,7 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     add_homes(s, ret);
     strv_add_all(&ret->read_only, &s->given.read_only);
     add_secrets(s, ret);
+    add_private(s, ret);
     strv_add_all(&ret->hidden, &s->given.hidden);
     add_denied(s, &dirs, ret);
     strv_add_all(&ret->shown, &s->given.shown);

@@ -21,6 +21,7 @@ struct sandbox_paths {
     struct strv write, read_only, hidden, shown;
     struct strv absent;  /* files of git that must not come by a job; they are missing */
     struct strv sockets; /* unix sockets that can be connected to */
+    struct strv denied;  /* of read_only: what deny rules Edit(…) mean, missing ones too */
     bool is_partial;     /* not all that the deny rules mean was found */
 };
 
@@ -71,7 +72,8 @@ struct sandbox {
     char *claude_home;          /* may not exist */
     struct sandbox_paths given; /* of the settings */
     struct permit *permit;      /* whose deny rules hide files; NULL: nobody's */
-    struct denied_files *denied;
+    struct denied_files *denied, *unedited; /* by rules Read(…) and Edit(…) */
+    char *record; /* where the session's own project is recorded; NULL: nowhere */
     enum confine_net net;
     bool unix_sockets;
     struct strv hosts;        /* allowed, as written */
@@ -129,6 +131,9 @@ enum path_is sandbox_path_is(const struct sandbox_paths *p, const char *path);
 /* Whether a rule keeps it from being written, and no deeper one opens it again. */
 bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path);
 
+/* What deny rules Edit(…) mean at this moment. False: not all was found. */
+bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct strv *ret);
+
 /* Of the home, should somebody work there: what runs by itself; each list ends with NULL. */
 extern const char *const sandbox_startup_files[];
 extern const char *const sandbox_startup_folders[];
@@ -136,8 +141,10 @@ extern const char *const sandbox_startup_folders[];
 /* sandbox_absent.c */
 /* Of a job that begins now, with its paths. */
 void sandbox_absent_find(struct sandbox_job *j);
-/* Behind it: what has come is moved aside, and said in ret, which may be NULL. */
+/* After it: what has come is moved aside, and said in ret, which may be NULL. */
 void sandbox_absent_move(struct sandbox_job *j, struct strv *ret);
+/* The same for files that deny rules Edit(…) name by patterns. */
+void sandbox_absent_move_denied(struct sandbox_job *j, struct strv *ret);
 void sandbox_absent_forget(struct sandbox_job *j); /* the last, when the job is over */
 /* What has come by jobs of sessions that were killed is moved aside, and said. */
 void sandbox_absent_settle(const struct sandbox *s, struct strv *ret);

@@ -402,12 +402,13 @@ static const struct path_case path_cases[] = {
     {"w", "{\"sandbox\":{\"network\":{\"allowAllUnixSockets\":true}}}", "h/.tenax/run/session.sock",
      PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.npmrc", PATH_READABLE},
-    {"w", NO_SETTINGS, "h/.tenax/settings.json", PATH_READABLE},
+    {"w", NO_SETTINGS, "h/.tenax/settings.json", PATH_HIDDEN},
+    {"w", NO_SETTINGS, "h/.tenax/skills/s.sh", PATH_READABLE},
     /* Somebody works at home. */
     {"h", NO_SETTINGS, "h/other/a", PATH_WRITABLE},
     {"h", NO_SETTINGS, "h/.bashrc", PATH_READABLE},
-    {"h", NO_SETTINGS, "h/.tenax/settings.json", PATH_READABLE},
-    {"h", NO_SETTINGS, "h/.claude/settings.json", PATH_READABLE},
+    {"h", NO_SETTINGS, "h/.tenax/settings.json", PATH_HIDDEN},
+    {"h", NO_SETTINGS, "h/.claude/settings.json", PATH_HIDDEN},
     {"h", NO_SETTINGS, "h/.ssh/id_rsa", PATH_HIDDEN},
     /* Settings. */
     {"w", FILES("\"allowWrite\":[\"~/other\"]"), "h/other/a", PATH_WRITABLE},

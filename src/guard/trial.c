@@ -446,7 +446,7 @@ static bool is_in_layer(const struct trial *t, const char *path)
 }
 
 /* What the sandbox closes so that nobody is surprised is shown here before it happens; what the
- * user's settings close stays so. */
+ * user's settings and rules close stays so. */
 static void gather_rules(struct trial *t)
 {
     struct sandbox *s = t->sandbox;
@@ -457,7 +457,8 @@ static void gather_rules(struct trial *t)
     for (size_t i = 0; i < t->paths.read_only.len; i++) {
         const char *path = t->paths.read_only.ptr[i];
 
-        if (!is_in_layer(t, path) || strv_has(&s->given.read_only, str_of(path)))
+        if (!is_in_layer(t, path) || strv_has(&s->given.read_only, str_of(path)) ||
+            strv_has(&t->paths.denied, str_of(path)))
             strv_adds(&t->read_only, path);
     }
     trial_readable(s, &t->at, &t->readable);

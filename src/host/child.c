@@ -319,6 +319,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
+        .team = h->team,
         .spending = c->spending,
         .cancel = h->cancel,
         .hides_thinking = &h->hides_thinking,

@@ -10,6 +10,7 @@
 #include "agent/event.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -42,6 +43,7 @@
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/team/team.h"
 #include "tools/background.h"
 #include "tools/search/grep.h"
 #include "tools/tools.h"
@@ -61,6 +63,8 @@ static void host_list_tools(struct host *h)
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
+        vec_push(&h->tools, *e);
+    for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
@@ -335,8 +339,10 @@ struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct str
 {
     struct sandbox_spec spec = {.conf = h->conf, .workspace = w};
     CLEANUP(mem_freep) char *memory = path_join(conf_home(h->conf), "sandbox.last");
+    CLEANUP(mem_freep) char *record = path_dirname(session_folder(h->session));
     struct net_options network;
 
+    spec.record = record;
     if (!h->looking && session_is_kept(h->session))
         spec.memory = memory;
     connect_options(h->conf, &network);
@@ -386,6 +392,7 @@ static void host_note_past(struct host *h)
         .tokens = past->tokens,
         .last_ms = facts ? facts->last_ms : 0,
         .usd = past->ledger.usd,
+        .worked_ms = past->ledger.time_ms,
         .cost_unknown = past->ledger.unknown,
     };
 }
@@ -421,6 +428,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
     effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);
@@ -475,6 +483,7 @@ void host_free(struct host *h)
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
     inputs_free(h->own_inputs);
+    team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
      */

@@ -117,6 +117,10 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
  * not, -1: it could not be asked or kept. */
 int host_ask_trust(struct host *h, bool again, struct err *err);
 
+/* SessionStart hooks run now, if there are any: the session will be spoken to, but may have to wait
+ * for its first prompt. Once; may take as long as it takes to begin an agent. */
+void host_ask_start(struct host *h);
+
 /* The queue of the main agent (agent/input.h). */
 struct inputs *host_inputs(struct host *h);
 /* A prompt that needs no reading. Takes the content of *input, also on failure. */
@@ -209,11 +213,19 @@ struct host_lines {
 };
 void host_lines(struct host *h, struct host_lines *ret);
 
+/* How long the session has been open, in processes before this one the time it worked, and how much
+ * of it the model took. Both move while a turn runs. */
+struct host_times {
+    int64_t total_ms, api_ms;
+};
+void host_times(struct host *h, struct host_times *ret);
+
 /* What a session that goes on has behind it; all 0: a new one. Before its first input. */
 struct host_past {
     int64_t tokens;  /* of the conversation, as the provider has counted them */
     int64_t last_ms; /* when its last message was written, by the wall clock */
     double usd;
+    int64_t worked_ms;
     bool cost_unknown; /* some of it has no price */
 };
 void host_past(struct host *h, struct host_past *ret);

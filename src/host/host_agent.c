@@ -32,6 +32,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/team/team.h"
 
 /* ---- Built ---- */
 
@@ -116,6 +117,7 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
+    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
@@ -140,6 +142,7 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .team = h->team = team_new(&team),
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,
@@ -247,6 +250,21 @@ struct agent *host_running(struct host *h)
 }
 
 /* ---- Spoken to ---- */
+
+void host_ask_start(struct host *h)
+{
+    const char *source = h->source ? h->source : session_source(h->session);
+    struct err err = {0};
+    struct agent *a;
+
+    if (!hooks_want(h->hooks, HOOK_SESSION_START, str_of(source)))
+        return;
+    a = host_agent(h, &err);
+    if (a)
+        agent_ask_start(a);
+    else
+        log_debug("host", "no SessionStart: %s", err.text); /* the first prompt will fail, too */
+}
 
 int host_wake(struct host *h, struct err *err)
 {

@@ -27,6 +27,7 @@
 struct agent;
 struct children;
 struct record;
+struct team;
 struct tool_entry;
 
 struct host {
@@ -60,6 +61,7 @@ struct host {
     int64_t max_steps;
     struct spending *spending;
     struct host_past past;
+    int64_t opened_ms; /* clock_mono_ms() */
     enum thinking thinking;
     int64_t thinking_budget;
     atomic_bool hides_thinking;
@@ -75,6 +77,7 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
     atomic_uint mcp_changes; /* of servers and their tools */

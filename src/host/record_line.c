@@ -268,6 +268,25 @@ void record_line_warning(struct buf *out, const struct record_at *at, struct str
     line_end(&w);
 }
 
+void record_line_stop_hooks(struct buf *out, const struct record_at *at,
+                            const struct journal_stop_hooks *s)
+{
+    struct jw w;
+
+    line_begin(&w, out, at, ENTRY_SYSTEM);
+    jw_kcstr(&w, "subtype", "stop_hook_summary");
+    jw_ki64(&w, "hookCount", (int64_t)s->count);
+    jw_kraw(&w, "hookInfos", s->infos);
+    jw_kraw(&w, "hookErrors", s->errors);
+    jw_kbool(&w, "preventedContinuation", s->prevents);
+    jw_kstr(&w, "stopReason", s->reason);
+    jw_kbool(&w, "hasOutput", s->has_output);
+    jw_kcstr(&w, "level", "suggestion");
+    jw_kstr(&w, "toolUseID", at->uuid);
+    jw_kbool(&w, "isMeta", true);
+    line_end(&w);
+}
+
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r)
 {
     struct jw w;

@@ -41,15 +41,18 @@
 #define BROKER_PAUSE_MS 5
 #define BROKER_STATUS_BYTES 512
 
-/* Calls of other machines are refused by the other filter, whatever this one says. */
+/* Calls of other machines are refused by the other filter, whatever this one says. From the third
+ * instruction on it is one without connect(2). */
 static const struct sock_filter broker_filter[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 3, 0),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_flock, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-/* The same with what is observed. From the third instruction on it is one without connect(2). */
+/* The same with what is observed. */
 #define BROKER_WITHOUT_CONNECT 2
 #ifdef SYS_open
 #define BROKER_OPENS 2
@@ -58,15 +61,16 @@ static const struct sock_filter broker_filter[] = {
 #endif
 static const struct sock_filter broker_filter_observing[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 6 + BROKER_OPENS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 7 + BROKER_OPENS, 0),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 4 + BROKER_OPENS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 5 + BROKER_OPENS, 0),
 #ifdef SYS_open
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 5, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 6, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 5, 0),
 #endif
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 3, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_flock, 2, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
@@ -76,17 +80,18 @@ static const struct sock_filter broker_filter_observing[] = {
  * by which the leader sends what is asked by: resolvers do not use it. */
 static const struct sock_filter broker_filter_trial[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 8 + BROKER_OPENS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 9 + BROKER_OPENS, 0),
 #ifdef SYS_open
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 9, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 8, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_open, 10, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_creat, 9, 0),
 #endif
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 7, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 6, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 5, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_listen, 4, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 3, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendmmsg, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 8, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 7, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 6, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_listen, 5, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 4, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendmmsg, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_flock, 2, 0),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
@@ -94,15 +99,14 @@ static const struct sock_filter broker_filter_trial[] = {
 
 CHILD_FN static struct sock_fprog broker_program(const struct confine_image *image)
 {
-    const struct sock_filter *filter = broker_filter;
-    size_t len = sizeof(broker_filter) / sizeof(broker_filter[0]);
+    size_t skip = image->socket_count ? 0 : BROKER_WITHOUT_CONNECT;
+    const struct sock_filter *filter = broker_filter + skip;
+    size_t len = sizeof(broker_filter) / sizeof(broker_filter[0]) - skip;
 
     if (image->is_trial) {
         filter = broker_filter_trial;
         len = sizeof(broker_filter_trial) / sizeof(broker_filter_trial[0]);
     } else if (image->has_fd[CONFINE_RECORDS]) {
-        size_t skip = image->socket_count ? 0 : BROKER_WITHOUT_CONNECT;
-
         filter = broker_filter_observing + skip;
         len = sizeof(broker_filter_observing) / sizeof(broker_filter_observing[0]) - skip;
     }
@@ -134,6 +138,8 @@ CHILD_FN bool broker_install(const struct confine_image *image)
     /* An ordinary user in a view without a user namespace. */
     if (fd < 0 && errno == EACCES && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         fd = broker_listen(&program);
+    if (fd < 0 && !image->socket_count && !image->has_fd[CONFINE_RECORDS])
+        return true;
     return fd >= 0 && packet_send(image->hand[1], &fd, 1) == 0;
 }
 
@@ -183,7 +189,7 @@ pid_t broker_process_of(pid_t thread)
     return pid;
 }
 
-int broker_take_socket(pid_t thread, int fd)
+int broker_take_file(pid_t thread, int fd)
 {
     int process = (int)syscall(SYS_pidfd_open, broker_process_of(thread), 0);
     int taken;
@@ -216,7 +222,7 @@ int broker_read(struct broker_question *q, const struct seccomp_notif *asked)
         return errno;
     if (len != (ssize_t)q->len)
         return EFAULT;
-    q->socket = broker_take_socket(q->thread, (int)asked->data.args[0]);
+    q->socket = broker_take_file(q->thread, (int)asked->data.args[0]);
     if (q->socket < 0)
         return errno;
     broker_proc_path(q->thread, "/root", path);
@@ -393,6 +399,10 @@ bool broker_answer(struct confine_image *image)
     memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
     if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
         return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
+    if (asked.data.nr == SYS_flock && !image->is_view) {
+        broker_lock_answer(image, &asked);
+        return true;
+    }
     if (image->is_trial)
         return fence_answer(image, &asked);
     is_observed = image->observer && !(asked.data.nr == SYS_connect && image->socket_count);

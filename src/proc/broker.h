@@ -14,6 +14,8 @@
  * A connect that has to wait longer than some hundredths of a second, because a server does not
  * accept, fails: EAGAIN, or ETIMEDOUT.
  *
+ * flock(2) of a confined job, which locks only what the job may write; other files: ENOLCK.
+ *
  * Files and programs, for an observed job: these calls are recorded (observe.h) and go on. Private
  * to this folder; plain system calls only.
  */
@@ -27,9 +29,10 @@
 struct confine_image;
 struct seccomp_notif;
 
-/* In the leader, before other filters: connect(2) is asked for from now on if sockets are listed,
- * and in an observed job what observe.h records. Sends what the warden listens on through
- * image->hand. False: errno says why. */
+/* In the leader, before other filters: from now on flock(2) is asked for, connect(2) if sockets are
+ * listed, and in an observed job what observe.h records. Sends what the warden listens on through
+ * image->hand. False: errno says why. Where a filter cannot ask at all, a job that needs it for
+ * flock(2) alone runs without. */
 bool broker_install(const struct confine_image *image);
 
 /* In the warden of a job that asks a lot: question and answer stay on one processor, which need not
@@ -38,6 +41,12 @@ void broker_hurry(const struct confine_image *image);
 
 /* In the warden: one question, answered. Returns false when there will be no more. */
 bool broker_answer(struct confine_image *image);
+
+/* broker_lock.c: answers now, or later by broker_lock_again(), which is to be called after this
+ * many milliseconds; -1: nobody waits for a lock. */
+void broker_lock_answer(const struct confine_image *image, const struct seccomp_notif *asked);
+int broker_lock_pause_ms(void);
+void broker_lock_again(const struct confine_image *image);
 
 /* ---- for fence.c ---- */
 
@@ -60,7 +69,7 @@ int broker_open(int root, const char *path, unsigned resolve);
 /* Without waiting for long. */
 int broker_connect(int socket, const void *at, socklen_t len);
 /* A copy of a descriptor of the program; -1. */
-int broker_take_socket(pid_t thread, int fd);
+int broker_take_file(pid_t thread, int fd);
 
 /* "/proc/", the number, and a name. */
 void broker_proc_path(pid_t pid, const char *name, char ret[static 64]);

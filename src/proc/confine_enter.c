@@ -183,7 +183,7 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     if ((image->has_fd[CONFINE_PROXY] || image->is_sealed) && !enter_listen(image))
         return false;
     *ret_stage = CHILD_CALLS;
-    if ((image->socket_count || image->has_fd[CONFINE_RECORDS]) &&
+    if ((!image->is_view || image->has_fd[CONFINE_RECORDS]) &&
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, image->hand) < 0)
         return false;
     if (image->has_fd[CONFINE_RECORDS] && !observe_init(image))

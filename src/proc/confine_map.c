@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "proc/confine.h"
+#include "proc/mount_table.h"
 
 #define MAP_MAX_LINKS 40
 
@@ -441,6 +442,28 @@ static void map_add_hidden(struct confine_map *m, const char *const *list)
     map_add_all(m, STEP_HIDE, list);
 }
 
+/* What is closed is so wherever else it is mounted, too. */
+static void map_add_elsewhere(struct confine_map *m)
+{
+    struct mount_table mounts;
+    size_t len = m->steps.len;
+
+    mount_table_read(&mounts);
+    for (size_t i = 0; i < len; i++) {
+        enum confine_step_what what = m->steps.ptr[i].what;
+        CLEANUP(strv_release) struct strv found = STRV_INIT;
+
+        if (what != STEP_HIDE && what != STEP_READ_ONLY)
+            continue;
+        mount_table_find(&mounts, m->steps.ptr[i].path, &found);
+        for (size_t k = 0; k < found.len; k++) {
+            if (strcmp(found.ptr[k], m->steps.ptr[i].path) != 0)
+                map_add(m, what, found.ptr[k]);
+        }
+    }
+    mount_table_release(&mounts);
+}
+
 static void map_mark_inner(struct confine_map *m)
 {
     for (size_t i = 0; i < m->steps.len; i++) {
@@ -460,6 +483,7 @@ void confine_map_init(struct confine_map *m, const struct confinement *c)
     map_add_writable(m, c->write);
     map_add_read_only(m, c->read_only);
     map_add_hidden(m, c->hidden);
+    map_add_elsewhere(m);
     map_sort(m); /* to know what can be written */
     map_add_opened(m, m, STEP_SHOW, c->shown);
     map_sort(m);

@@ -297,7 +297,7 @@ static enum fence_verdict fence_send(struct fence *f)
     if (!s.to_len) {
         socklen_t len = sizeof(s.to);
 
-        socket = broker_take_socket((pid_t)f->asked->pid, (int)f->asked->data.args[0]);
+        socket = broker_take_file((pid_t)f->asked->pid, (int)f->asked->data.args[0]);
         if (socket < 0)
             return FENCE_CONTINUE;
         if (getpeername(socket, (struct sockaddr *)&s.to, &len) == 0)

@@ -483,7 +483,7 @@ static bool warden_answer(struct warden *w, struct pollfd *fds, size_t count)
     bool goes_on = broker_answer(w->confine);
 
     while (goes_on && w->confine->observer && !w->killing && !w->confine->is_stopped &&
-           poll(fds, count, -1) == 1 && asks->revents == POLLIN)
+           poll(fds, count, broker_lock_pause_ms()) == 1 && asks->revents == POLLIN)
         goes_on = broker_answer(w->confine);
     return goes_on;
 }
@@ -501,7 +501,9 @@ static void warden_step(struct warden *w)
         {.fd = w->confine ? w->confine->asks : -1, .events = POLLIN},
     };
 
-    poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : -1);
+    poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : broker_lock_pause_ms());
+    if (w->confine)
+        broker_lock_again(w->confine);
     if (fds[1].revents)
         warden_obey(w);
     if (fds[2].revents && w->confine->is_sealed)

@@ -168,6 +168,26 @@ static struct str goal_typed(const struct slash_call *call, const struct goal_ar
     return what->verb == GOAL_SET ? buf_str(&what->text) : STR("resume");
 }
 
+/* A check with a typing error never holds; but it may name what is to be written. */
+static int goal_ask_check(void *arg, struct str complaint, struct err *err)
+{
+    static const struct choice answers[] = {
+        {.label = STR_INIT("Change the check"), .detail = STR_INIT("nothing is set")},
+        {.label = STR_INIT("Use it as it is"),
+         .detail = STR_INIT("what it lacks is part of the work")},
+    };
+    CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
+    struct pick p = {.look = PICK_LIST, .choices = answers, .count = ARRAY_LEN(answers)};
+    size_t chosen;
+
+    buf_adds(&title, "A check cannot be run as it is. ");
+    slash_add_line(&title, complaint, 1000);
+    p.title = buf_str(&title);
+    if (slash_pick(arg, &p, &chosen, err) < 0)
+        return -1;
+    return chosen == 1 ? 0 : err_set(err, ERR_CANCELLED, "Cancelled. Nothing is set");
+}
+
 static int goal_run_read(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
@@ -175,8 +195,11 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
     enum goal_via via = !call->is_client         ? VIA_USER
                         : what->verb == GOAL_SET ? VIA_CLIENT
                                                  : VIA_ELSEWHERE;
-    int rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
+    int rc;
 
+    answer.ask_check = call->front ? goal_ask_check : NULL;
+    answer.arg = call;
+    rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
     if (rc == 0) {
         if (call->front && what->verb == GOAL_REPORT) /* Markdown */
             call->front->show(call->front->arg, STR("Report"), buf_str(&answer.text));

@@ -230,7 +230,8 @@ void store_goal_guard(struct store *s, struct str thread);
 /* What was undone since the last call: 1 << GOAL_PART_… */
 unsigned store_goal_foreign(struct store *s, struct str thread);
 /* What is known is written when this returns 0. */
-int store_goal_flush(struct store *s, struct str thread, struct cancel *cancel, struct err *err);
+int store_goal_flush(struct store *s, struct str thread, int64_t patience_ms, struct cancel *cancel,
+                     struct err *err);
 /* The same, and the row is not held any more. */
 void store_goal_release(struct store *s, struct str thread);
 

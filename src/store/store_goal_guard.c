@@ -409,7 +409,8 @@ static int guard_flush(struct store *s, void *arg, struct err *err)
     return goal_guard_catch_up(s, *(struct str *)arg, err);
 }
 
-int store_goal_flush(struct store *s, struct str thread, struct cancel *cancel, struct err *err)
+int store_goal_flush(struct store *s, struct str thread, int64_t patience_ms, struct cancel *cancel,
+                     struct err *err)
 {
     struct goal_guard *g;
     bool is_late;
@@ -418,7 +419,9 @@ int store_goal_flush(struct store *s, struct str thread, struct cancel *cancel, 
     g = guard_of(s, thread);
     is_late = g && g->is_late;
     store_leave(s);
-    return is_late ? store_run(s, STORE_WRITE, STORE_GOALS, guard_flush, &thread, cancel, err) : 0;
+    return is_late ? store_run_for(s, STORE_WRITE, STORE_GOALS, guard_flush, &thread, patience_ms,
+                                   cancel, err)
+                   : 0;
 }
 
 static void guard_free(struct goal_guard *g)
@@ -437,7 +440,7 @@ void store_goal_release(struct store *s, struct str thread)
     struct goal_guards *all;
     struct err err = {0};
 
-    if (store_goal_flush(s, thread, /*cancel=*/NULL, &err) < 0)
+    if (store_goal_flush(s, thread, STORE_PATIENCE_MS, /*cancel=*/NULL, &err) < 0)
         log_debug("store", "the goal's last changes are not written: %s", err.text);
     store_enter(s);
     all = *store_guards(s);
@@ -495,7 +498,7 @@ static void saver_run(void *arg)
     while (saver_next(s, &thread)) {
         struct err err = {0};
 
-        if (store_goal_flush(s, buf_str(&thread), stop, &err) == 0)
+        if (store_goal_flush(s, buf_str(&thread), STORE_PATIENCE_MS, stop, &err) == 0)
             continue;
         log_debug("store", "a goal is not written yet: %s", err.text);
         if (cancel_wait(stop, SAVER_PAUSE_MS, /*err=*/NULL) < 0)

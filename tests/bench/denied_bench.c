@@ -57,7 +57,7 @@ static void measure(struct permit *permit, const struct strv *dirs, int rounds)
 {
     static double still[MAX_ROUNDS];
     static double changed[MAX_ROUNDS];
-    struct denied_files *f = denied_files_new();
+    struct denied_files *f = denied_files_new(DENIED_READ);
     CLEANUP(mem_freep) char *file = path_join(dirs->ptr[0], "folder1/new.c");
 
     printf("  %8.1f us  the first look\n", look(f, permit, dirs));

@@ -224,6 +224,27 @@ const struct attempt attempts[] = {
     {"a secret by a map of the disk", "grep -a hunter2-secret /dev/vda"},
     {"an environment of another process", "cat /proc/$WATCHER/environ"},
     {"memory of another process", "cat /proc/$WATCHER/maps"},
+    /* Locks, which would stop programs outside. */
+    {"a lock", "flock -n $OUT/canary true"},
+    {"a shared lock", "flock -sn $OUT/canary true"},
+    {"a lock of a folder", "flock -n $OUT true"},
+    {"a lock that waits", "flock -w 1 $OUT/canary true"},
+    {"a lock by a descriptor", "exec 9<$OUT/canary && flock -n 9"},
+    {"a lock by /proc", "flock -n /proc/self/root$OUT/canary true"},
+    {"a lock of a link", "ln -s $OUT/canary l && flock -n l true"},
+    {"a lock of settings", "flock -n .claude true"},
+    {"a lock of the hooks", "flock -n .git/hooks true"},
+    {"a lock of a device", "flock -n /dev/null true"},
+    {"a lock of a program", "flock -n /bin/sh true"},
+    {"a lock exchanged meanwhile",
+     "python3 -c 'import fcntl, os, threading\n"
+     "own = os.open(\"own\", os.O_RDWR | os.O_CREAT); other = os.open(\"own\", os.O_RDWR)\n"
+     "out = os.open(os.environ[\"OUT\"] + \"/canary\", os.O_RDONLY); fd = os.dup(own)\n"
+     "fcntl.flock(other, fcntl.LOCK_EX)\n"
+     "threading.Timer(0.05, lambda: (os.dup2(out, fd), fcntl.flock(other, "
+     "fcntl.LOCK_UN))).start()\n"
+     "fcntl.flock(fd, fcntl.LOCK_EX); fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)'",
+     .program = "python3"},
     /* The network, by programs. */
     {"/dev/tcp", "bash -c 'echo x > /dev/tcp/127.0.0.1/'$PORT", .program = "bash"},
     {"/dev/udp", "bash -c 'echo x > /dev/udp/127.0.0.1/'$UDP_PORT", .program = "bash"},
@@ -282,6 +303,15 @@ const struct attempt chores[] = {
     {"background", "sleep 0.01 & wait $!"},
     {"shared memory", "echo x > /dev/shm/x && rm /dev/shm/x"},
     {"a fifo", "mkfifo p && (echo x > p &) && read x < p && test $x = x"},
+    {"locks",
+     "touch f && flock f true && flock -n $TMPDIR true && exec 9>f && flock 9 && ! flock -n f "
+     "true && flock -u 9 && flock -n f true"},
+    {"locks that are waited for",
+     "touch f && (flock 9 && sleep 0.1 && echo a >> o) 9>f & sleep 0.03; flock f sh -c 'echo b >> "
+     "o'; wait $!; test \"$(cat o | tr -d '\\n')\" = ab"},
+    {"a lock given up",
+     "touch f && exec 9>f && flock 9 && ! timeout 0.1 flock f true && flock -u 9 && "
+     "flock -n f true"},
     {"signals among themselves", "sleep 100 & kill $! && ! wait $!"},
     {"devices", "head -c 8 /dev/urandom > /dev/null && head -c 8 /dev/zero | od >/dev/null"},
     {"reading elsewhere", "cat /etc/passwd $OUT/canary >/dev/null && ls / $OUT >/dev/null"},

@@ -44,6 +44,7 @@ struct tally {
 
 /* What people take for a reason. */
 static const char *const reasons[] = {
+    "No locks available",
     "Permission denied",
     "Operation not permitted",
     "Read-only file system",

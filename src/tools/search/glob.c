@@ -187,7 +187,8 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(finding_release) struct finding f = {.lock = LOCK_INIT};
     CLEANUP(walk_report_release) struct walk_report report = {0};
-    CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
+    CLEANUP(denied_freep)
+    struct denied *denied = call->permit ? denied_new(call->permit, DENIED_READ) : NULL;
     int64_t start = clock_mono_ms();
     struct walk walk = {
         .all = call->sees_all,

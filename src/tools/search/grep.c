@@ -304,7 +304,8 @@ static int tool_grep_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(strv_release) struct strv globs = STRV_INIT;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(search_root_release) struct search_root root = {0};
-    CLEANUP(denied_freep) struct denied *denied = call->permit ? denied_new(call->permit) : NULL;
+    CLEANUP(denied_freep)
+    struct denied *denied = call->permit ? denied_new(call->permit, DENIED_READ) : NULL;
     size_t around = grep_number(args, "-C", 0);
     struct grep_search s = {
         .pattern = json_get_str(args, "pattern"),
