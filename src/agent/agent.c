@@ -14,7 +14,6 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
@@ -146,29 +145,6 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-/* The begin or end of a background command: for observers, and the end for the model too. */
-static void agent_hear(struct agent *a, const struct news *n)
-{
-    bool over = n->status != NEWS_RUNNING;
-    struct event *e = agent_event(a, over ? EVENT_TASK_DONE : EVENT_TASK_STARTED);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-
-    e->id = arena_str(&e->arena, str_of(n->task_id));
-    e->tool_id = arena_str(&e->arena, str_of(n->tool_use_id));
-    e->name = str_of(news_status_name(n->status));
-    e->text = arena_str(&e->arena, str_of(over ? n->summary : n->what));
-    e->show = arena_str(&e->arena, str_of(n->what));
-    e->data = arena_str(&e->arena, str_of(n->output_path));
-    agent_emit(a, e, a->spec.cancel);
-    if (!over || n->is_known)
-        return;
-    buf_addf(&text, "The background command %s (%s) has ended: %s.", n->task_id, n->what,
-             n->summary);
-    if (n->output_path)
-        buf_addf(&text, " Its output: BashOutput, or the file %s.", n->output_path);
-    agent_notify(a, INPUT_BY_TASK, str_of(n->task_id), buf_str(&text), /*wake=*/true);
-}
-
 /* Another agent begins with what was said here; this thread alone touches the conversation. */
 struct talk {
     struct inquiry inquiry;
@@ -201,8 +177,6 @@ void agent_reap(struct agent *a, struct mail *m)
 {
     struct talk *talk;
 
-    if (m->kind == &news_kind)
-        agent_hear(a, (const struct news *)m);
     talk = (struct talk *)inquiry_of(m);
     if (talk)
         agent_answer_talk(a, talk);
@@ -278,7 +252,8 @@ static bool agent_is_over(struct agent *a, bool gone)
     lock_take(&a->lock);
     over = a->finishing;
     lock_give(&a->lock);
-    return over && (gone || !inputs_waiting(a->inputs));
+    return over && (gone || (!inputs_waiting(a->inputs) &&
+                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
 }
 
 /* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
@@ -448,7 +423,6 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->crew = spec->crew ? spec->crew : a->own_crew;
     a->aside_cancel = cancel_new(spec->cancel);
     a->pace = mem_zalloc(sizeof(*a->pace));
-    news_send_to(a->spec.workspace, a->mail);
     return a;
 }
 
@@ -504,7 +478,6 @@ void agent_free(struct agent *a)
     for (size_t i = 0; i < a->spec.provider_count; i++)
         provider_release(&a->providers[i]);
     mem_freep(&a->providers);
-    news_send_to(a->spec.workspace, NULL);
     pace_release(a->pace);
     mem_freep(&a->pace);
     history_release(&a->history);

@@ -129,8 +129,12 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
-    struct team *team;       /* for tools, its team and task list; NULL: none */
-    struct cancel *cancel;   /* of the process: ends turn and agent */
+    /* Whether work goes on whose end it shall hear before it may end itself, though no more input
+     * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
+    bool (*awaits)(void *arg);
+    void *awaits_arg;
+    struct team *team;     /* for tools, its team and task list; NULL: none */
+    struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
 /* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of

@@ -27,7 +27,7 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
     bool waits;
 
     lock_take(&a->lock);
-    waits = a->turn_cancel != NULL;
+    waits = a->turn_cancel || input->is_notice;
     lock_give(&a->lock);
     waits = waits || !inputs_rests(a->inputs);
     input->kept = false;

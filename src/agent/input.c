@@ -162,7 +162,7 @@ static void list_put(struct inputs *q, struct entry *e)
     list_insert(q, at, e);
 }
 
-static bool is_listed(const struct entry *e, enum inputs_which which)
+static bool is_of(const struct entry *e, enum inputs_which which)
 {
     if (e->in.is_note || e->in.order || e->is_withdrawn || e->stage == STAGE_RUNS)
         return false;
@@ -234,7 +234,7 @@ void inputs_list(struct inputs *q, enum inputs_which which, struct strv *ret_uui
     VEC_EACH(&q->list, e) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
-        if (!is_listed(*e, which))
+        if (!is_of(*e, which) || (*e)->in.is_notice)
             continue;
         strv_adds(ret_uuids, (*e)->in.uuid);
         if (ret_texts && (*e)->in.message)
@@ -253,7 +253,7 @@ bool inputs_drop(struct inputs *q, enum inputs_which which)
     for (size_t i = 0; i < q->list.len;) {
         struct entry *e = q->list.ptr[i];
 
-        if (!is_listed(e, which)) {
+        if (!is_of(e, which)) {
             i++;
             continue;
         }

@@ -10,8 +10,9 @@
  * A queue may be given from one session to the next (host_spec.inputs): unread inputs stay in it
  * and are read there. Nothing here waits or calls out.
  *
- * To tell an agent about work beside it, push a note (inputs_note(), then agent_nudge(), or
- * agent_notify() for both); to let a client say something, slash_send().
+ * To tell an agent about work beside it, agent_send() a notice (is_notice), which is kept through a
+ * kill; a note (agent_notify()) is for what means nothing later. To let a client say something,
+ * slash_send().
  */
 #pragma once
 
@@ -80,6 +81,10 @@ struct agent_input {
     /* Of a note: the first block is the user's command, which was shown when it was typed. In the
      * transcript it is an input, so that the turn can be rewound. */
     bool is_typed;
+    /* A notice (agent/notice.h): message is one text, bare. It is written down before it waits, and
+     * heard exactly once: between two steps, or in a turn with all others that wait. */
+    bool is_notice;
+    char run[32];                  /* of a notice about a task: the task's run; or "" */
     bool kept;                     /* it stands in the journal's queue; set by the agent */
     struct agent_command *command; /* taken; NULL: the user's own text */
     struct input_order *order;     /* taken; NULL: it is text */
@@ -108,10 +113,10 @@ enum inputs_which {
     INPUTS_WAITING = 2, /* for their turn */
     INPUTS_ALL = INPUTS_UNREAD | INPUTS_WAITING,
 };
-/* Prompts and commands, in order: uuids, and their texts (ret_texts may be NULL). */
+/* Prompts and commands of users, in order: uuids, and their texts (ret_texts may be NULL). */
 void inputs_list(struct inputs *q, enum inputs_which which, struct strv *ret_uuids,
                  struct strv *ret_texts);
-/* The same are dropped; true: one of them stands in the journal. */
+/* The same and notices are dropped; true: one of them stands in the journal. */
 bool inputs_drop(struct inputs *q, enum inputs_which which);
 
 /* ---- The reader ---- */

@@ -6,6 +6,7 @@
 
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/notice.h"
 #include "agent/recall.h"
 #include "agent/step.h"
 #include "base/clock.h"
@@ -112,8 +113,8 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
     jw_kstr(&w, "prompt", buf_str(&text));
-    if (in->is_note || a->spec.prompt_source)
-        jw_kcstr(&w, "source", in->is_note ? "system" : a->spec.prompt_source);
+    if (in->is_note || in->is_notice || a->spec.prompt_source)
+        jw_kcstr(&w, "source", in->is_note || in->is_notice ? "system" : a->spec.prompt_source);
     agent_hook_title(a, &w);
     jw_object_end(&w);
     r = agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), /*call=*/NULL,
@@ -395,9 +396,26 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     return turn_say(a, t, said->blocks, said->len, uuid, USER_INPUT, buf_str(&files.told), &t->err);
 }
 
-static int turn_say_input(struct agent *a, struct turn *t, const struct agent_input *in,
-                          const char *uuid)
+/* In its wrapping; the record takes that off. */
+static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_input *in,
+                           const char *uuid, bool between)
 {
+    CLEANUP(buf_release) struct buf bare = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct block block = {.kind = BLOCK_TEXT};
+
+    message_text(in->message, &bare);
+    notice_wrap(buf_str(&bare), &text);
+    block.text = buf_str(&text);
+    return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
+                    /*told=*/STR(""), &t->err);
+}
+
+static int turn_say_input(struct agent *a, struct turn *t, const struct agent_input *in,
+                          const char *uuid, bool between)
+{
+    if (in->is_notice)
+        return turn_say_notice(a, t, in, uuid, between);
     if (!in->is_literal && !in->is_note && !in->command)
         return turn_say_words(a, t, in, uuid);
     if (in->is_typed) {
@@ -449,7 +467,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
     if (asked == 0)
-        r = turn_say_input(a, t, in, uuid);
+        r = turn_say_input(a, t, in, uuid, between);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
 }

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/recall.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -43,6 +44,7 @@
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/entries.h"
 #include "tasks/team/team.h"
 #include "tools/background.h"
 #include "tools/search/grep.h"
@@ -62,6 +64,8 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &tool_task_output_entry);
+    vec_push(&h->tools, &tool_task_stop_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
     for (const struct tool_entry *const *e = team_tools(); *e; e++)
@@ -150,6 +154,7 @@ static void host_make_workspace(struct host *h)
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
     h->briefing.where =
         (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
@@ -441,6 +446,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
     h->children = children_new(h);
+    h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
@@ -458,6 +464,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         return -1;
     }
     host_note_past(h);
+    host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_agent(h);
@@ -475,6 +482,7 @@ void host_free(struct host *h)
     if (!h)
         return;
     hub_remove(h->hub, h);
+    task_table_listen(h->tasks, /*l=*/NULL);
     host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
@@ -509,6 +517,7 @@ void host_free(struct host *h)
         workspace_clear(h->workspace);
     sandbox_free(h->sandbox);
     workspace_unref(h->workspace);
+    task_table_unref(h->tasks);
     session_free(h->session);
     models_release(&h->models);
     asks_free(h->asks);
@@ -596,6 +605,11 @@ struct workspace *host_workspace(struct host *h)
 struct spawner *host_spawner(struct host *h)
 {
     return children_spawner(h->children);
+}
+
+struct task_table *host_tasks(struct host *h)
+{
+    return h->tasks;
 }
 
 struct hook_registry *host_hooks(struct host *h)

@@ -102,6 +102,7 @@ struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
 /* Before the first input; ERR_UNSUPPORTED afterwards. */

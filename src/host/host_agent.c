@@ -142,6 +142,8 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .awaits = host_awaits_tasks,
+        .awaits_arg = h,
         .team = h->team = team_new(&team),
         .max_steps = h->max_steps,
         .effort = h->effort,

@@ -27,6 +27,7 @@
 struct agent;
 struct children;
 struct record;
+struct task_table;
 struct team;
 struct tool_entry;
 
@@ -77,6 +78,7 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct task_table *tasks;
     struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
@@ -137,6 +139,10 @@ void host_let_go(struct host *h);
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+void host_listen_tasks(struct host *h);
+bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */
 void host_hear(struct host *h, const struct agent_input *input);

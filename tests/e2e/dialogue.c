@@ -160,6 +160,7 @@ static void start(struct talk *t, const char *tenax)
     strv_adds(&envp, "PATH=/usr/bin:/bin");
     strv_adds(&envp, PLANTED_TOKEN);
     strv_adds(&envp, "ANTHROPIC_API_KEY=sk-ant-e2e-0123456789");
+    strv_adds(&envp, "TENAX_TEST_IDS=1");
     if (!t->needs_sandbox)
         strv_adds(&envp, "TENAX_TEST_SANDBOX=none"); /* the same everywhere */
     t->pid = fork();
