@@ -118,6 +118,8 @@ struct agent_spec {
     /* The next file of instructions that was read and that hooks have not heard of; false: none.
      * NULL: there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
+    /* The next line of the transcript that belongs to what was told; false: none. NULL: never. */
+    bool (*attachment)(void *arg, struct buf *ret);
     void *news_arg; /* of all four */
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */

@@ -262,6 +262,9 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 /* The turn is over: what only held for it does no longer. */
+/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
+ * cannot be forbidden. */
+int turn_lend(struct agent *a, struct agent_command *c, struct err *err);
 void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
 /* SessionStart hooks of the beginning, once; what they add is said with the first input. */

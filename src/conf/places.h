@@ -7,6 +7,8 @@
  *             where tenax was started
  *   managed   /etc/claude-code/NAME, then /etc/tenax/NAME
  *
+ * Skills are also looked for in ~/.agents and .agents, before the two others of the level.
+ *
  * Only what exists is listed, in that order; which level beats which depends on the kind (a skill
  * of the user's beats the project's, an agent's is beaten by it) and is the caller's to say, and so
  * is what a folder that is not trusted may bring (conf_is_trusted()). `claudeCompat: false` leaves
@@ -25,8 +27,10 @@ struct conf;
 struct place {
     enum source_level level;
     bool ours;
-    const char *path;  /* absolute; in the arena */
-    const char *added; /* the folder of --add-dir that it lies in; NULL: none */
+    const char *path;   /* absolute; in the arena */
+    const char *added;  /* the folder of --add-dir that it lies in; NULL: none */
+    const char *near;   /* the folder below the project that it is for; NULL: all of it */
+    const char *plugin; /* whose it is; NULL: no plugin's */
 };
 
 typedef VEC(struct place) place_vec;

@@ -68,6 +68,9 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, &tool_task_stop_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
+    VEC_EACH(&h->added, e) {
+        vec_push(&h->tools, (const struct tool_entry *)*e);
+    }
     for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
@@ -526,6 +529,10 @@ void host_free(struct host *h)
     event_unref(h->last_step);
     briefing_release(&h->briefing);
     prompt_spec_release(&h->prompt);
+    VEC_EACH(&h->added, e) {
+        mem_freep(e);
+    }
+    vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
     buf_release(&h->system);
@@ -674,6 +681,24 @@ int host_set_schema(struct host *h, struct str schema, struct err *err)
     buf_add(&h->schema, schema);
     if (buf_check(&h->schema, err) < 0)
         return -1;
+    return host_make_toolbox(h, err);
+}
+
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
+{
+    h->briefing.listing = listing;
+    h->briefing.listing_arg = arg;
+}
+
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err)
+{
+    struct tool_entry *own;
+
+    if (host_check_early(h, err) < 0)
+        return -1;
+    own = mem_alloc(sizeof(*own));
+    *own = *row;
+    vec_push(&h->added, own);
     return host_make_toolbox(h, err);
 }
 

@@ -54,6 +54,13 @@ struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
+/* Something that the model is told of as a list, and what changes in it, before each input: adds a
+ * <system-reminder> block and the attachment line that belongs to it, or nothing. known: all
+ * reminders of the conversation that begins or goes on here; NULL: it goes on as before. The thread
+ * that builds the agent, afterwards the agent's. */
+typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
+                             struct buf *ret_attachment);
+
 /* All lent for host_new() alone, but for hub, conf, args, inputs and cancel, which outlive the
  * host. */
 struct host_spec {
@@ -109,6 +116,10 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* One more tool, offered if the session may use one of that name. What the row points to is lent
+ * until host_free(). */
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);
 /* Lent. With disableAllHooks it is never asked, and a notice says so. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 

@@ -156,6 +156,7 @@ void host_make_agent(struct host *h)
         .near = briefing_near,
         .again = briefing_again,
         .loaded = briefing_loaded,
+        .attachment = briefing_attachment,
         .news_arg = &h->briefing,
         .refresh = host_refresh,
         .refresh_arg = h,

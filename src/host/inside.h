@@ -46,6 +46,7 @@ struct host {
     VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
+    VEC(struct tool_entry *) added; /* host_add_tool() */
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
