@@ -64,6 +64,16 @@ static bool places_has(const place_vec *list, const char *dir, const char *folde
     return false;
 }
 
+bool places_leads_out(const struct place *at, const char *project, const char *path)
+{
+    CLEANUP(mem_freep) char *real = path_real(path);
+    CLEANUP(mem_freep) char *top = path_real(at->added ? at->added : project);
+    size_t len = strlen(top);
+
+    return at->level == LEVEL_PROJECT && len > 1 &&
+           (strncmp(real, top, len) != 0 || real[len] != '/');
+}
+
 const char *places_project(const struct conf *conf, struct arena *arena)
 {
     const char *dir = conf_dir(conf);

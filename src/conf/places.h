@@ -37,6 +37,9 @@ typedef VEC(struct place) place_vec;
 
 /* The topmost folder whose places are the project's: its checkout's, else the folder worked in. */
 const char *places_project(const struct conf *conf, struct arena *arena);
+/* Whether a file of a place leads out of the project that brings it: what it says would go to the
+ * model. project: of places_project(). */
+bool places_leads_out(const struct place *at, const char *project, const char *path);
 /* name: "agents", "skills", "output-styles", … */
 void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret);
 /* Those in folders of --add-dir, as the project's: for what these bring along (commands, skills).

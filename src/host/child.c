@@ -285,6 +285,8 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .conf = h->conf,
         .args = h->args,
         .workspace = c->workspace,
+        .permit = c->permit,
+        .since_ms = clock_file_ms(), /* a worktree has just been made */
         .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;

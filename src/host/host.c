@@ -39,6 +39,7 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
@@ -155,8 +156,8 @@ static void host_make_workspace(struct host *h)
 
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
-    h->briefing.where =
-        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    h->briefing.where = (struct context_spec){
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
@@ -311,7 +312,6 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -372,6 +372,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
@@ -454,6 +455,9 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -514,6 +518,7 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */

@@ -76,6 +76,7 @@ struct host_spec {
      * outlive the host. */
     const struct tool_entry *more;
     size_t more_count;
+    struct str mcp_servers;   /* of a client, beside those of the settings: {"name": entry} */
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */
     double max_usd;           /* 0: no limit */

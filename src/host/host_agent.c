@@ -44,6 +44,7 @@ static int host_gather(struct host *h, struct err *err)
     struct surroundings *around = TAKE_PTR(h->around);
 
     h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
+    h->briefing.where.permit = h->permit;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {

@@ -305,17 +305,6 @@ static int rank(const struct own_command *c)
     return 2 * levels[c->level] + c->is_skill;
 }
 
-/* A project's file may be a link, but not to what is elsewhere: that would go to the model. */
-static bool is_outside(const struct own_list *l, const struct place *at, const char *path)
-{
-    CLEANUP(mem_freep) char *real = path_real(path);
-    const char *top = at->added ? at->added : l->project;
-    size_t len = strlen(top);
-
-    return at->level == LEVEL_PROJECT && len > 1 &&
-           (strncmp(real, top, len) != 0 || real[len] != '/');
-}
-
 /* Takes it, or says why not. */
 static void keep(struct own_list *l, struct own_command *c)
 {
@@ -445,7 +434,7 @@ static void take_file(struct own_list *l, const struct conf *conf, const struct 
                   "%s is not used: its name may only have letters, digits and -_.:", path);
         return;
     }
-    if (is_outside(l, at, path)) {
+    if (places_leads_out(at, l->project, path)) {
         strv_addf(&l->notes, "%s is not used: it is a link that leads out of the project", path);
         return;
     }
