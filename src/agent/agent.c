@@ -14,7 +14,6 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
@@ -146,29 +145,6 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-/* The begin or end of a background command: for observers, and the end for the model too. */
-static void agent_hear(struct agent *a, const struct news *n)
-{
-    bool over = n->status != NEWS_RUNNING;
-    struct event *e = agent_event(a, over ? EVENT_TASK_DONE : EVENT_TASK_STARTED);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-
-    e->id = arena_str(&e->arena, str_of(n->task_id));
-    e->tool_id = arena_str(&e->arena, str_of(n->tool_use_id));
-    e->name = str_of(news_status_name(n->status));
-    e->text = arena_str(&e->arena, str_of(over ? n->summary : n->what));
-    e->show = arena_str(&e->arena, str_of(n->what));
-    e->data = arena_str(&e->arena, str_of(n->output_path));
-    agent_emit(a, e, a->spec.cancel);
-    if (!over || n->is_known)
-        return;
-    buf_addf(&text, "The background command %s (%s) has ended: %s.", n->task_id, n->what,
-             n->summary);
-    if (n->output_path)
-        buf_addf(&text, " Its output: BashOutput, or the file %s.", n->output_path);
-    agent_notify(a, buf_str(&text), /*wake=*/true);
-}
-
 /* Another agent begins with what was said here; this thread alone touches the conversation. */
 struct talk {
     struct inquiry inquiry;
@@ -201,8 +177,6 @@ void agent_reap(struct agent *a, struct mail *m)
 {
     struct talk *talk;
 
-    if (m->kind == &news_kind)
-        agent_hear(a, (const struct news *)m);
     talk = (struct talk *)inquiry_of(m);
     if (talk)
         agent_answer_talk(a, talk);
@@ -269,6 +243,17 @@ static void agent_run_note(struct agent *a)
     agent_input_release(&in);
 }
 
+static bool agent_wants_start(struct agent *a)
+{
+    bool wants;
+
+    lock_take(&a->lock);
+    wants = a->wants_start;
+    a->wants_start = false;
+    lock_give(&a->lock);
+    return wants && !a->asked_start;
+}
+
 /* gone: whoever asked for turns has been told to stop, so what still waits does not count. */
 static bool agent_is_over(struct agent *a, bool gone)
 {
@@ -277,7 +262,7 @@ static bool agent_is_over(struct agent *a, bool gone)
     lock_take(&a->lock);
     over = a->finishing && (gone || !a->queue.len);
     lock_give(&a->lock);
-    return over;
+    return over && (gone || !a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg));
 }
 
 /* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
@@ -309,6 +294,8 @@ static bool agent_work(struct agent *a)
         struct agent_input in;
         struct mail *m;
 
+        if (!gone && agent_wants_start(a))
+            agent_run_start(a);
         if (agent_take_back(a))
             continue;
         if (!gone && agent_next_input(a, /*between=*/false, &in)) {
@@ -350,7 +337,7 @@ static void agent_end(struct agent *a)
 {
     agent_await_asides(a, HOOK_END_MS);
     agent_record_spends(a);
-    if (a->said_context)
+    if (a->said_context || a->asked_start)
         agent_tell_end(a);
     if (a->done)
         a->done(a->done_arg);
@@ -428,8 +415,10 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->cache_break = (int)spec->cache_break;
     lock_init(&a->lock);
     gate_init(&a->gate);
+    a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
+    buf_init(&a->start_note, HOOK_MAX_TEXT);
     a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
     if (spec->recall && !spec->spending)
         spending_recall(a->spec.spending, &spec->recall->ledger);
@@ -441,7 +430,6 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->crew = spec->crew ? spec->crew : a->own_crew;
     a->aside_cancel = cancel_new(spec->cancel);
     a->pace = mem_zalloc(sizeof(*a->pace));
-    news_send_to(a->spec.workspace, a->mail);
     return a;
 }
 
@@ -503,13 +491,14 @@ void agent_free(struct agent *a)
     for (size_t i = 0; i < a->spec.provider_count; i++)
         provider_release(&a->providers[i]);
     mem_freep(&a->providers);
-    news_send_to(a->spec.workspace, NULL);
     pace_release(a->pace);
     mem_freep(&a->pace);
     history_release(&a->history);
     message_unref(a->deferred);
+    hook_lines_release(&a->hook_lines);
     buf_release(&a->start_context);
     buf_release(&a->start_words);
+    buf_release(&a->start_note);
     spending_unref(a->spec.spending);
     mailbox_close(a->mail);
     mailbox_unref(a->mail);
@@ -527,9 +516,17 @@ bool agent_rests(struct agent *a)
     bool rests;
 
     lock_take(&a->lock);
-    rests = !a->busy && !a->turn_cancel && !a->queue.len && !a->wake;
+    rests = !a->busy && !a->turn_cancel && !a->queue.len && !a->wake && !a->wants_start;
     lock_give(&a->lock);
     return rests;
+}
+
+void agent_ask_start(struct agent *a)
+{
+    lock_take(&a->lock);
+    a->wants_start = true;
+    lock_give(&a->lock);
+    agent_wake(a);
 }
 
 void agent_nudge(struct agent *a)

@@ -45,6 +45,7 @@ struct provider;
 struct recall;
 struct referee;
 struct spawner;
+struct team;
 struct toolbox;
 struct workspace;
 
@@ -115,6 +116,8 @@ struct agent_spec {
     /* The next file of instructions that was read and that hooks have not heard of; false: none.
      * NULL: there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
+    /* The next line of the transcript that belongs to what was told; false: none. NULL: never. */
+    bool (*attachment)(void *arg, struct buf *ret);
     void *news_arg; /* of all four */
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */
@@ -126,7 +129,12 @@ struct agent_spec {
     struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
     struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
-    struct cancel *cancel;   /* of the process: ends turn and agent */
+    /* Whether work goes on whose end it shall hear before it may end itself, though no more input
+     * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
+    bool (*awaits)(void *arg);
+    void *awaits_arg;
+    struct team *team;     /* for tools, its team and task list; NULL: none */
+    struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
 /* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of
@@ -166,6 +174,10 @@ struct agent_input {
     /* Of a note: the first block is the user's command, which was shown when it was typed. In the
      * transcript it is an input, so that the turn can be rewound. */
     bool is_typed;
+    /* A notice (agent/notice.h): message is one text, bare. It is written down before it waits,
+     * and heard exactly once: between two steps, or in a turn with all others that wait. */
+    bool is_notice;
+    char run[32];                  /* of a notice about a task: the task's run; or "" */
     bool kept;                     /* it stands in the journal's queue; set by agent_send() */
     struct agent_command *command; /* taken; NULL: these are somebody's own words */
 };
@@ -248,6 +260,9 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
  * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
+
+/* SessionStart hooks run now, and not with the first input; what they add is said with that. */
+void agent_ask_start(struct agent *a);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
  * command. wake: starts a turn when idle. */

@@ -11,6 +11,7 @@
 #include "agent/cap.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/tool_output.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -219,6 +220,15 @@ static void call_progress(struct tool_call *tool_call, struct str text)
     agent_emit(c->agent, e, c->cancel);
 }
 
+static int call_ask_hooks(struct tool_call *tool_call, const char *event, struct str members,
+                          struct buf *ret_reason, struct err *err)
+{
+    struct call *c = tool_call->agent;
+
+    /* Touches only what any thread may. */
+    return agent_ask_hooks((struct agent *)c->agent, event, members, c, c->cancel, ret_reason, err);
+}
+
 void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 {
     agent_hook_begin(c->agent, w, event);
@@ -277,9 +287,11 @@ struct tool_call call_for_tool(struct call *c)
         .referee = spec->referee,
         .spending = spec->spending,
         .spawner = spec->spawner,
+        .team = spec->team,
         .model_name = c->model,
         .cancel = c->cancel,
         .progress = call_progress,
+        .hook = call_ask_hooks,
         .agent = c,
     };
 }
@@ -311,6 +323,25 @@ static void call_run(struct call *c)
         call_fail(c, "%s gave more than %zu MB", c->entry->name, TOOL_MAX_TEXT >> 20);
 }
 
+/* A hook has put another result in the place of the tool's: a text, or what programs are given. */
+static void call_take_output(struct call *c, const struct hook_outcome *o)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *data;
+
+    if (!o->output.len)
+        return;
+    buf_clear(&c->result.text);
+    if (!o->output_is_data ||
+        json_parse(&arena, buf_str(&o->output), &data, /*ret_info=*/NULL, /*err=*/NULL) < 0) {
+        buf_add(&c->result.text, buf_str(&o->output));
+        return;
+    }
+    tool_output_text(data, &c->result.text);
+    buf_clear(&c->result.data);
+    buf_add(&c->result.data, buf_str(&o->output));
+}
+
 static void call_after(struct call *c)
 {
     enum hook_event event = c->result.is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
@@ -337,10 +368,7 @@ static void call_after(struct call *c)
         err.code == ERR_DENIED)
         buf_adds(&o.reason, err.text);
     call_heed(c, &o);
-    if (o.output.len) {
-        buf_clear(&c->result.text);
-        buf_add(&c->result.text, buf_str(&o.output));
-    }
+    call_take_output(c, &o);
     if (o.decision == HOOK_DENY && o.reason.len) {
         if (c->context.len)
             buf_addc(&c->context, '\n');

@@ -381,8 +381,10 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
     if (json_is(s.output, JSON_STRING)) {
         buf_clear(&o->output);
         buf_add(&o->output, json_str(s.output));
+        o->output_is_data = false;
     } else if (s.output && !json_is(s.output, JSON_NULL)) {
         replace(&o->output, s.output);
+        o->output_is_data = true;
     }
     return 0;
 }

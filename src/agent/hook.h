@@ -109,6 +109,7 @@ struct hook_outcome {
     struct buf terminal;         /* terminalSequence, what of it a terminal may be sent */
     struct buf input;            /* updatedInput, JSON object; empty: none */
     struct buf output;           /* PostToolUse: another text for the model; empty: none */
+    bool output_is_data;         /* it is JSON in the shape of the tool's structured result */
     struct buf permissions; /* PermissionRequest: updatedPermissions, JSON array; empty: none */
     bool interrupt;         /* PermissionRequest: denied, and the turn shall end */
     bool retry;             /* PermissionDenied: the model may try again */

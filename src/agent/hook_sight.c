@@ -12,11 +12,13 @@ static void sight_tell(const struct hook_sight *s, struct hook_news *news)
     news->id = s->id;
     news->event = s->event;
     news->subject = buf_str(&s->subject);
+    news->title = buf_str(&s->title);
+    news->tool_use_id = buf_str(&s->tool_use_id);
     news->duration_ms = clock_mono_ms() - s->start_ms;
     s->watch->tell(s->watch->arg, news);
 }
 
-void hook_sight_begin(struct hook_sight *s, const struct hook_input *in)
+void hook_sight_begin(struct hook_sight *s, const struct hook_input *in, struct str title)
 {
     struct hook_news news = {.stage = HOOK_BEGUN};
 
@@ -26,11 +28,15 @@ void hook_sight_begin(struct hook_sight *s, const struct hook_input *in)
         .watch = in->watch,
         .event = in->event,
         .subject = BUF_INIT(SIGHT_SUBJECT),
+        .title = BUF_INIT(SIGHT_SUBJECT),
+        .tool_use_id = BUF_INIT(SIGHT_SUBJECT),
         .start_ms = clock_mono_ms(),
     };
     s->shown_ms = s->start_ms;
     id_uuid(s->id);
     buf_add(&s->subject, str_clip(in->subject, SIGHT_SUBJECT));
+    buf_add(&s->title, str_clip(title, SIGHT_SUBJECT));
+    buf_add(&s->tool_use_id, str_clip(in->tool_use_id, SIGHT_SUBJECT));
     sight_tell(s, &news);
 }
 
@@ -72,4 +78,6 @@ void hook_sight_move(struct hook_sight *to, struct hook_sight *from)
 void hook_sight_release(struct hook_sight *s)
 {
     buf_release(&s->subject);
+    buf_release(&s->title);
+    buf_release(&s->tool_use_id);
 }

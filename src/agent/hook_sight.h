@@ -34,7 +34,9 @@ struct hook_news {
     const char *id; /* of this run of the handler */
     enum hook_event event;
     struct str subject;
-    struct str out, err; /* on standard output: of what is no command, its answer */
+    struct str title;       /* what it is: its command, its prompt, its address */
+    struct str tool_use_id; /* of the call that it is about; or empty */
+    struct str out, err;    /* on standard output: of what is no command, its answer */
     enum hook_end end;
     bool has_code; /* it is a command that exited */
     int code;
@@ -51,13 +53,14 @@ struct hook_sight {
     struct hook_watch *watch; /* NULL: nobody wants to know, and nothing here does anything */
     char id[ID_UUID_LEN + 1];
     enum hook_event event;
-    struct buf subject;
+    struct buf subject, title, tool_use_id;
     int64_t start_ms;
     int64_t shown_ms; /* when something was told last */
     size_t shown;     /* bytes of output then */
 };
 
-void hook_sight_begin(struct hook_sight *s, const struct hook_input *in);
+/* title: of the handler, as in the news. */
+void hook_sight_begin(struct hook_sight *s, const struct hook_input *in, struct str title);
 /* When to show so many bytes of output; -1: they are known. */
 int64_t hook_sight_due_ms(const struct hook_sight *s, size_t bytes);
 void hook_sight_show(struct hook_sight *s, struct str out, struct str err); /* if it is due */

@@ -133,7 +133,7 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
     bool waits;
 
     lock_take(&a->lock);
-    waits = a->busy || a->turn_cancel || a->queue.len;
+    waits = a->busy || a->turn_cancel || a->queue.len || input->is_notice;
     lock_give(&a->lock);
     input->kept = false;
     if (!journal || !waits || input->go_on)

@@ -14,6 +14,7 @@
 #include "agent/event.h"
 #include "agent/history.h"
 #include "agent/hook.h"
+#include "agent/hook_lines.h"
 #include "agent/journal.h"
 #include "agent/referee.h"
 #include "agent/spending.h"
@@ -115,6 +116,7 @@ struct agent {
     VEC(struct strv) snips;      /* lines to be taken out when idle */
     struct agent_rewind *rewind; /* to be done when idle; NULL: none */
     bool wake;                   /* one of them wants a turn */
+    bool wants_start;            /* SessionStart hooks are to run before any input */
     bool busy;                   /* an input was taken: the next one has to wait */
     struct cancel *turn_cancel;  /* of the running turn; NULL: idle */
     bool pushed;                 /* INPUT_NOW caused the interrupt: no marker */
@@ -131,6 +133,7 @@ struct agent {
     int64_t thinking_budget_wanted;
     bool new_effort;
     enum effort effort_wanted;
+    struct hook_lines hook_lines;
     char prompt_id[ID_UUID_LEN + 1]; /* of the input that is worked for; or "" */
 
     _Atomic int cache_break; /* enum cache_break; any thread */
@@ -146,6 +149,8 @@ struct agent {
     struct history history;
     bool said_context;
     bool asked_start;         /* SessionStart hooks were */
+    bool start_stops;         /* one of them wants no turn, */
+    struct buf start_note;    /* and why */
     struct buf start_context; /* what they have to add, until it is said */
     struct buf start_words;   /* what they say in the place of a person, before the first input */
     struct message
@@ -212,7 +217,11 @@ bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, str
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
-/* What hooks spent on models of their own goes to the session. The agent's thread. */
+/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
+ * members: a JSON object, for the input beside the common ones. What they add for the model is
+ * heard with the call, or as a note. 1: one objects, with its reason; 0: none; -1: cancelled. */
+int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
+                    struct cancel *cancel, struct buf *ret_reason, struct err *err);
 
 /* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
  * that was read meanwhile. The agent's thread. */
@@ -264,10 +273,14 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 /* The turn is over: what only held for it does no longer. */
+/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
+ * cannot be forbidden. */
+int turn_lend(struct agent *a, struct agent_command *c, struct err *err);
 void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
 /* SessionStart hooks of the beginning, once; what they add is said with the first input. */
 void turn_ask_start(struct agent *a, struct turn *t);
+void agent_run_start(struct agent *a); /* the same before there is a turn */
 /* SessionStart hooks; source: startup, compact. They may add to what the model is told, and say
  * something in the place of a person before the first input (ret_first; NULL: not now). */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,

@@ -50,6 +50,15 @@ struct journal_replacement {
     bool is_dropped;        /* because the provider would not take it */
 };
 
+struct journal_stop_hooks {
+    size_t count;
+    struct str infos;  /* JSON array of {command, durationMs} */
+    struct str errors; /* JSON array of strings */
+    bool prevents;     /* one of them ended the turn, */
+    struct str reason; /* and why */
+    bool has_output;
+};
+
 enum journal_queue {
     QUEUE_ENQUEUE,
     QUEUE_DEQUEUE, /* taken up */
@@ -80,6 +89,8 @@ struct journal {
     int (*tell)(struct journal *self, struct str text, struct err *err);
     /* A line of the chain that no model sees: {"type": "goal_status", …}. */
     int (*attach)(struct journal *self, struct str json, struct err *err);
+    /* What all Stop hooks of a round did; for people. NULL: nobody reads it. */
+    int (*stop_hooks)(struct journal *self, const struct journal_stop_hooks *s, struct err *err);
     /* The turn is over; on disk when this returns. */
     int (*turn_done)(struct journal *self, const struct turn_report *report, struct err *err);
     /* A tool is about to change this file (absolute). -1: it must not, the state before could not

@@ -11,6 +11,8 @@
 
 #include "agent/event.h"
 #include "agent/history.h"
+#include "agent/hook.h"
+#include "agent/notice.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -186,6 +188,13 @@ static void reader_queued_line(struct reader *r, const struct json *v)
     if (json_i64(json_get(v, "when"), &when) && when == INPUT_NEXT)
         in.when = INPUT_NEXT;
     in.no_query = json_get_bool(v, "noQuery", false);
+    in.is_notice = str_is(json_get_str(json_get(v, "origin"), "kind"), NOTICE_ORIGIN);
+    if (in.is_notice) {
+        struct str run = json_get_str(json_get(v, "origin"), "runId");
+
+        in.when = INPUT_NEXT;
+        snprintf(in.run, sizeof(in.run), "%.*s", STR_ARG(str_clip(run, sizeof(in.run) - 1)));
+    }
     if (message_parse(json_get(v, "message"), &in.message, /*err=*/NULL) < 0)
         in.message = message_user_text(json_get_str(v, "content"));
     message_add_own(in.message, json_get(v, "blockData"));
@@ -391,6 +400,22 @@ static void attachment_text(const struct json *content, struct buf *ret)
     }
 }
 
+/* Of what hooks did, the model read what they wanted it to know: their JSON's additionalContext,
+ * or plain text where that counts as such; where that has a line of its own, the hook's has none.
+ * True for all that is no line of a hook. */
+static bool hook_line_is_context(const struct json *attachment)
+{
+    struct str type = json_get_str(attachment, "type");
+    struct str event = json_get_str(attachment, "hookEvent");
+
+    if (!str_starts(type, STR("hook_")) || str_is(type, "hook_additional_context"))
+        return true;
+    return str_is(type, "hook_success") && json_get_str(attachment, "content").len &&
+           (str_is(event, hook_event_name(HOOK_SESSION_START)) ||
+            str_is(event, hook_event_name(HOOK_USER_PROMPT_SUBMIT)) ||
+            str_is(event, hook_event_name(HOOK_USER_PROMPT_EXPANSION)));
+}
+
 /* Files and words that others attach: what is text is told as a reminder. A prompt that was heard
  * in the middle of a turn is one, too, and what the user said. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
@@ -402,13 +427,19 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
     /* "skill_listing" and the like: what the other program had to offer is not here. */
-    if (str_ends(json_get_str(attachment, "type"), STR("_listing")))
+    if (str_ends(json_get_str(attachment, "type"), STR("_listing")) ||
+        !hook_line_is_context(attachment))
         return;
     attachment_text(json_get(attachment, "prompt"), &prompt);
     attachment_text(json_get(attachment, "content"), &text);
     attachment_text(json_get(attachment, "snippet"), &text);
     if (text.len)
         reminder_add(&told, buf_str(&text));
+    if (str_is(json_get_str(attachment, "commandMode"), NOTICE_ORIGIN)) {
+        buf_clear(&told);
+        notice_wrap(buf_str(&prompt), &told);
+        buf_clear(&prompt);
+    }
     b.text = prompt.len ? buf_str(&prompt) : buf_str(&told);
     if (b.text.len)
         message_add(reader_part(r, ROLE_USER), &b);
@@ -435,6 +466,17 @@ static void reader_turn(struct reader *r, const struct load_entry *e, const stru
         r->is_deferred = str_is(json_get_str(line, "reason"), turn_end_name(END_TOOL_DEFERRED));
 }
 
+/* As it was said: in its wrapping. */
+static void reader_notice(struct reader *r, struct str bare, struct str uuid)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
+
+    notice_wrap(bare, &text);
+    b.text = buf_str(&text);
+    message_add(reader_part(r, ROLE_USER), &b);
+}
+
 static int reader_line(struct reader *r, const struct load_entry *e, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -458,6 +500,10 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
         return 0;
     }
     message_add_own(m, json_get(line, "blockData"));
+    if (str_is(json_get_str(json_get(line, "origin"), "kind"), NOTICE_ORIGIN)) {
+        reader_notice(r, json_str(json_path(line, "message.content")), uuid);
+        return 0;
+    }
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
         if (e->flags & LOAD_TOOL_RESULT)
@@ -655,8 +701,11 @@ static bool line_state(const struct recall *to, const struct load_entry *e, cons
         return is_answered(to, json_get_str(line, "uuid"));
     }
     if (e->kind == ENTRY_ATTACHMENT) {
+        const struct json *attachment = json_get(line, "attachment");
+
         *ret = RECALL_INTERRUPTED_TURN;
-        return !str_is(json_get_str(json_get(line, "attachment"), "type"), "goal_status");
+        return !str_is(json_get_str(attachment, "type"), "goal_status") &&
+               hook_line_is_context(attachment);
     }
     if (e->flags & LOAD_TOOL_RESULT) {
         *ret = is_delivered(to) ? RECALL_COMPLETE : RECALL_INTERRUPTED_TURN;

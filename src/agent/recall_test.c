@@ -157,6 +157,22 @@ static const struct {
                                    "\"attachment\":{\"type\":\"hook_additional_context\","
                                    "\"content\":[\"one\",{\"type\":\"text\",\"text\":\"two\"},7]}"),
      "U go <system-reminder>\none\ntwo\n</system-reminder>\n", RECALL_INTERRUPTED_TURN, ""},
+    {"what a hook printed, that the model has read",
+     USER("u1", "null", "go") ATTACHED("x1", "\"u1\"",
+                                       "\"type\":\"hook_success\",\"hookEvent\":\"SessionStart\","
+                                       "\"content\":\"welcome\",\"stdout\":\"welcome\\n\""),
+     "U go <system-reminder>\nwelcome\n</system-reminder>\n", RECALL_INTERRUPTED_TURN, ""},
+    {"what a hook printed, that it has not",
+     USER("u1", "null", "go") ATTACHED("x1", "\"u1\"",
+                                       "\"type\":\"hook_success\",\"hookEvent\":\"PostToolUse\","
+                                       "\"content\":\"posted\",\"stdout\":\"posted\\n\""),
+     "U go", RECALL_INTERRUPTED_PROMPT, ""},
+    {"what a hook of ours printed",
+     USER("u1", "null", "go")
+         ATTACHED("x1", "\"u1\"",
+                  "\"type\":\"hook_success\",\"hookEvent\":\"UserPromptSubmit\","
+                  "\"content\":\"\",\"stdout\":\"more\\n\""),
+     "U go", RECALL_INTERRUPTED_PROMPT, ""},
     {"a file attached, as others have it",
      USER("u1", "null", "go")
          ATTACHED("x1", "\"u1\"",

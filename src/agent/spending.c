@@ -464,6 +464,16 @@ void spending_add_time(struct spending *b, int64_t time_ms, int64_t api_ms)
     gate_give(&b->gate);
 }
 
+int64_t spending_api_ms(struct spending *b)
+{
+    int64_t ms;
+
+    gate_take(&b->gate);
+    ms = b->ledger.api_ms;
+    gate_give(&b->gate);
+    return ms;
+}
+
 bool spending_is_unreported(struct spending *b)
 {
     bool is;

@@ -88,5 +88,7 @@ void spending_usage(struct spending *b, struct llm_usage *ret); /* of all that w
 void spending_take_beside(struct spending *b, struct llm_usage *ret);
 /* The fields of a report that are the session's: costs, times, models; texts are in the arena. */
 void spending_report(struct spending *b, struct arena *arena, struct turn_report *ret);
-void spending_add_time(struct spending *b, int64_t time_ms, int64_t api_ms); /* of a turn */
+/* time_ms: of a turn that has ended; api_ms: of a call of the model. */
+void spending_add_time(struct spending *b, int64_t time_ms, int64_t api_ms);
+int64_t spending_api_ms(struct spending *b);     /* of all calls that have ended */
 bool spending_is_unreported(struct spending *b); /* something was booked since spending_report() */

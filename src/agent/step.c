@@ -80,6 +80,14 @@ void step_name_blocks(struct step *s)
     }
 }
 
+static const struct llm_rate *step_rate(struct arena *arena, const struct llm_rate *rate)
+{
+    struct llm_rate *copy = arena_new(arena, struct llm_rate);
+
+    *copy = *rate;
+    return copy;
+}
+
 void step_keep(struct step *s)
 {
     struct event *e = step_event_made(s, EVENT_STEP_DONE);
@@ -91,6 +99,8 @@ void step_keep(struct step *s)
     e->usage = s->reply.usage;
     e->request_id = arena_str(&e->arena, str_of(s->reply.request_id));
     e->ttft_ms = s->reply.first_token_ms;
+    if (s->reply.rate.known)
+        e->rate = step_rate(&e->arena, &s->reply.rate);
     e->usd = spending_usd(s->agent->spec.spending, &unknown);
     if (unknown)
         e->usd = NAN;
@@ -502,6 +512,7 @@ int step_call(struct step *s, struct err *err)
     while (r == 0)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - s->start_ms;
+    spending_add_time(a->spec.spending, /*time_ms=*/0, clock_mono_ms() - s->start_ms);
     s->api_status = llm_call_status(call);
     s->is_overloaded = llm_call_overloaded(call);
     s->asked_ms = llm_call_asked_ms(call);

@@ -29,6 +29,9 @@ struct toolbox_spec {
     /* The names that may be used; NULL: all. Those of others (rule_knows_tool()) are passed over,
      * unknown ones are an error. */
     const struct strv *only;
+    /* Another choice among the rows; NULL: all. */
+    bool (*wants)(void *arg, const struct tool_entry *e);
+    void *wants_arg;
     const struct conf *conf;
     const struct provider *provider;
     struct permit *permit; /* NULL: offers everything */

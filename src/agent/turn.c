@@ -7,9 +7,9 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/step.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -151,12 +151,13 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_kbool(&w, "stop_hook_active", t->sent_back);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_key(&w, "background_tasks");
-    news_write_running(a->spec.workspace, &w);
+    task_write_running(a->spec.workspace, &w);
     jw_key(&w, "session_crons");
     jw_array(&w);
     jw_array_end(&w);
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
+    hook_lines_write(a, &o);
     if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
         return 0;
     if (o.stop) {

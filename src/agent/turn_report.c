@@ -66,7 +66,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
     r->worked_ms = r->duration_ms - pace_asked(a->pace, clock_mono_ms());
-    spending_add_time(a->spec.spending, r->worked_ms, r->duration_api_ms);
+    spending_add_time(a->spec.spending, r->worked_ms, /*api_ms=*/0); /* booked with each step */
     spending_report(a->spec.spending, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
@@ -77,6 +77,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->structured = arena_str(&e->arena, buf_str(&t->final_args));
     r->queued = queued.len;
     e->report = r;
+    hook_lines_write(a, /*stop=*/NULL);
     if (journal && journal->turn_done(journal, r, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
     agent_emit(a, e, /*cancel=*/a->spec.cancel);

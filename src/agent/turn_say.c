@@ -6,6 +6,7 @@
 
 #include "agent/inside.h"
 #include "agent/journal.h"
+#include "agent/notice.h"
 #include "agent/recall.h"
 #include "agent/step.h"
 #include "base/clock.h"
@@ -112,8 +113,8 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     jw_init(&w, &json, 0);
     agent_hook_begin(a, &w, HOOK_USER_PROMPT_SUBMIT);
     jw_kstr(&w, "prompt", buf_str(&text));
-    if (in->is_note || a->spec.prompt_source)
-        jw_kcstr(&w, "source", in->is_note ? "system" : a->spec.prompt_source);
+    if (in->is_note || in->is_notice || a->spec.prompt_source)
+        jw_kcstr(&w, "source", in->is_note || in->is_notice ? "system" : a->spec.prompt_source);
     agent_hook_title(a, &w);
     jw_object_end(&w);
     r = agent_hook_run(a, HOOK_USER_PROMPT_SUBMIT, STR(""), buf_str(&json), /*call=*/NULL,
@@ -179,9 +180,28 @@ static void turn_set_effort(struct agent *a, enum effort effort)
     lock_give(&a->lock);
 }
 
-/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
- * cannot be forbidden. */
-static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
+/* So that others see in the transcript what the turn was allowed. */
+static void turn_keep_grants(struct agent *a, const struct strv *allow)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
+    struct journal *journal = a->spec.journal;
+    struct jw w;
+
+    if (!journal || !allow->len)
+        return;
+    jw_init(&w, &json, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "command_permissions");
+    jw_key(&w, "allowedTools");
+    jw_array(&w);
+    for (size_t i = 0; i < allow->len; i++)
+        jw_cstr(&w, allow->ptr[i]);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    (void)journal->attach(journal, buf_str(&json), /*err=*/NULL);
+}
+
+int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
 {
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
 
@@ -193,6 +213,7 @@ static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
         for (size_t i = 0; i < warnings.len; i++)
             agent_notice(a, LEVEL_WARNING, "/%s: %s", c->name, warnings.ptr[i]);
         a->has_lent = true;
+        turn_keep_grants(a, &c->allow);
     }
     if (c->provider) {
         if (a->turn_provider)
@@ -296,11 +317,47 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
 
 void turn_ask_start(struct agent *a, struct turn *t)
 {
-    if (a->asked_start)
-        return;
+    if (!a->asked_start)
+        turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
+                             &a->start_context, &a->start_words);
     a->asked_start = true;
-    turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
-                         &a->start_context, &a->start_words);
+    if (!a->start_stops)
+        return;
+    a->start_stops = false; /* of one that ran before: this is the turn it ends */
+    t->stopped = true;
+    buf_add(&t->note, buf_str(&a->start_note));
+}
+
+void agent_run_start(struct agent *a)
+{
+    struct turn t = {.note = BUF_INIT(HOOK_MAX_TEXT)};
+
+    t.cancel = cancel_new(a->spec.cancel);
+    lock_take(&a->lock);
+    a->turn_cancel = t.cancel; /* the user may interrupt a hook that takes too long */
+    lock_give(&a->lock);
+    turn_ask_start(a, &t);
+    lock_take(&a->lock);
+    a->turn_cancel = NULL;
+    a->pushed = false;
+    lock_give(&a->lock);
+    a->start_stops = t.stopped;
+    buf_add(&a->start_note, buf_str(&t.note));
+    buf_release(&t.note);
+    cancel_unref(t.cancel);
+}
+
+/* Lines that tell other programs what the reminders say. They mean nothing to the model, so losing
+ * one is no reason to stop. */
+static void turn_attach_lines(struct agent *a)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(AGENT_MAX_TEXT);
+
+    while (a->spec.attachment && a->spec.attachment(a->spec.news_arg, &line)) {
+        if (a->spec.journal)
+            (void)a->spec.journal->attach(a->spec.journal, buf_str(&line), /*err=*/NULL);
+        buf_clear(&line);
+    }
 }
 
 /* The first input has the surroundings before it, later ones what has changed since. */
@@ -315,6 +372,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
+    turn_attach_lines(a);
     agent_tell_loaded(a);
     if (first) {
         turn_ask_start(a, t);
@@ -372,9 +430,26 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     return turn_say(a, t, said->blocks, said->len, uuid, USER_INPUT, buf_str(&files.told), &t->err);
 }
 
-static int turn_say_input(struct agent *a, struct turn *t, const struct agent_input *in,
-                          const char *uuid)
+/* In its wrapping; the record takes that off. */
+static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_input *in,
+                           const char *uuid, bool between)
 {
+    CLEANUP(buf_release) struct buf bare = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct block block = {.kind = BLOCK_TEXT};
+
+    message_text(in->message, &bare);
+    notice_wrap(buf_str(&bare), &text);
+    block.text = buf_str(&text);
+    return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
+                    /*told=*/STR(""), &t->err);
+}
+
+static int turn_say_input(struct agent *a, struct turn *t, const struct agent_input *in,
+                          const char *uuid, bool between)
+{
+    if (in->is_notice)
+        return turn_say_notice(a, t, in, uuid, between);
     if (!in->is_literal && !in->is_note && !in->command)
         return turn_say_words(a, t, in, uuid);
     if (in->is_typed) {
@@ -426,7 +501,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
     if (asked == 0)
-        r = turn_say_input(a, t, in, uuid);
+        r = turn_say_input(a, t, in, uuid, between);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     return r;
 }
@@ -468,6 +543,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     struct agent_input in;
     bool any = false;
 
+    hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
     while (agent_take_note(a, &note)) {

@@ -22,7 +22,8 @@ static bool is_ours(struct str entry)
     struct str name = str_first(entry, str_chr(entry, '='));
 
     return str_is_word_of(name, "CLAUDE_PROJECT_DIR TENAX_PROJECT_DIR CLAUDE_EFFORT TENAX_EFFORT "
-                                "CLAUDE_ENV_FILE TENAX_ENV_FILE");
+                                "CLAUDE_ENV_FILE TENAX_ENV_FILE CLAUDECODE CLAUDE_CODE_ENTRYPOINT "
+                                "CLAUDE_CODE_SESSION_ID TENAX_SESSION_ID AI_AGENT");
 }
 
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf)
@@ -61,7 +62,6 @@ static void make_env(const struct program_place *p, const struct program_input *
     const char *dir = workspace_dir(p->workspace);
     struct str effort = in->effort.len ? in->effort : conf_get_str(p->conf, "effortLevel");
     char *const *from = workspace_environ(p->workspace);
-    const char *entrypoint = conf_env(p->conf, "CLAUDE_CODE_ENTRYPOINT");
 
     for (size_t i = 0; from[i]; i++) {
         struct str entry = str_of(from[i]);
@@ -72,7 +72,12 @@ static void make_env(const struct program_place *p, const struct program_input *
     if (p->more_env)
         strv_add_all(ret, p->more_env);
     strv_adds(ret, "CLAUDECODE=1");
-    strv_addf(ret, "CLAUDE_CODE_ENTRYPOINT=%s", entrypoint && *entrypoint ? entrypoint : "cli");
+    strv_adds(ret, "AI_AGENT=tenax");
+    strv_addf(ret, "CLAUDE_CODE_ENTRYPOINT=%s", p->entrypoint ? p->entrypoint : "cli");
+    if (p->session) {
+        strv_addf(ret, "CLAUDE_CODE_SESSION_ID=%s", p->session);
+        strv_addf(ret, "TENAX_SESSION_ID=%s", p->session);
+    }
     strv_addf(ret, "CLAUDE_PROJECT_DIR=%s", dir);
     strv_addf(ret, "TENAX_PROJECT_DIR=%s", dir);
     if (effort.len) {

@@ -3,8 +3,10 @@
  * event on its standard input.
  *
  * It sees our environment without OTEL_*, and CLAUDE_PROJECT_DIR and TENAX_PROJECT_DIR, the folder
- * the session began in; CLAUDE_EFFORT and TENAX_EFFORT where an effort is set; CLAUDE_ENV_FILE and
- * TENAX_ENV_FILE, where what it writes counts. ${CLAUDE_PROJECT_DIR} is replaced in `command` and
+ * the session began in; CLAUDE_CODE_SESSION_ID and TENAX_SESSION_ID; CLAUDECODE,
+ * CLAUDE_CODE_ENTRYPOINT and AI_AGENT, by which scripts know that an agent runs them; CLAUDE_EFFORT
+ * and TENAX_EFFORT where an effort is set; CLAUDE_ENV_FILE and TENAX_ENV_FILE, where what it writes
+ * counts. ${CLAUDE_PROJECT_DIR} is replaced in `command` and
  * `args`; in a text for a shell only by a name that means the same with and without quotes, and
  * else left to the shell, which finds the variable.
  */
@@ -28,6 +30,8 @@ struct workspace;
 struct program_place {
     struct workspace *workspace;
     const struct conf *conf;
+    const char *session;         /* its id; NULL: none. Lent */
+    const char *entrypoint;      /* what it is used by: "sdk-cli"; NULL: "cli" */
     const struct strv *more_env; /* "NAME=value" over all else; NULL: none. Lent */
 };
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf);

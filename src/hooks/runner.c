@@ -172,6 +172,8 @@ struct runner *runner_new(const struct runner_spec *spec)
     r->registry = spec->registry;
     r->place.workspace = spec->workspace;
     program_place_init(&r->place.programs, spec->workspace, spec->conf);
+    r->place.programs.session = spec->session;
+    r->place.programs.entrypoint = spec->entrypoint;
     r->place.posts.conf = spec->conf;
     r->place.questions = (struct question_place){
         .conf = spec->conf,

@@ -26,6 +26,7 @@ struct runner_spec {
     const struct conf *conf;
     struct hook_registry *registry;
     struct workspace *workspace;
+    const char *session, *entrypoint; /* for commands (program.h) */
     /* "anthropic/claude-sonnet-5", the model in use now: prompts go to its provider. Any thread. */
     void (*model)(void *arg, struct buf *ret);
     void *model_arg;

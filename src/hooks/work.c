@@ -111,7 +111,7 @@ void works_start(works *list, struct work_place *p, const struct hook_input *in,
     buf_add(&line, in->json);
     buf_addc(&line, '\n'); /* without it a shell's read fails, with all it has read */
     VEC_EACH(list, w) {
-        hook_sight_begin(&w->sight, in);
+        hook_sight_begin(&w->sight, in, hook_handler_title(w->handler));
         work_begin(w, p, in, buf_str(&line), cancel, to);
         if (w->state == WORK_ENDED)
             work_tell_end(w, in);

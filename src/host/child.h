@@ -7,6 +7,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+struct agent_input;
 struct children;
 struct host;
 struct spawner;
@@ -14,4 +17,7 @@ struct spawner;
 struct children *children_new(struct host *h);
 /* Ends them all at once, and waits for them. Nobody can start another one from here on. */
 void children_free(struct children *all);
+/* For the agent with this id, as agent_send() has it; false: it is not there (any more), and the
+ * input is as it was. */
+bool children_send(struct children *all, const char *id, struct agent_input *input);
 struct spawner *children_spawner(struct children *all);

@@ -9,7 +9,9 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/recall.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -37,11 +39,14 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/entries.h"
+#include "tasks/team/team.h"
 #include "tools/background.h"
 #include "tools/search/grep.h"
 #include "tools/tools.h"
@@ -60,7 +65,14 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &tool_task_output_entry);
+    vec_push(&h->tools, &tool_task_stop_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
+        vec_push(&h->tools, *e);
+    VEC_EACH(&h->added, e) {
+        vec_push(&h->tools, (const struct tool_entry *)*e);
+    }
+    for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
@@ -144,8 +156,9 @@ static void host_make_workspace(struct host *h)
 
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
-    h->briefing.where =
-        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    h->briefing.where = (struct context_spec){
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
+    task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
@@ -299,7 +312,6 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -360,6 +372,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
@@ -388,6 +401,7 @@ static void host_note_past(struct host *h)
         .tokens = past->tokens,
         .last_ms = facts ? facts->last_ms : 0,
         .usd = past->ledger.usd,
+        .worked_ms = past->ledger.time_ms,
         .cost_unknown = past->ledger.unknown,
     };
 }
@@ -421,6 +435,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
     effort_parse(conf_get_str(h->conf, "effortLevel"), &h->effort);
@@ -433,10 +448,14 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
     h->children = children_new(h);
+    h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -450,6 +469,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         return -1;
     }
     host_note_past(h);
+    host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_agent(h);
@@ -467,6 +487,7 @@ void host_free(struct host *h)
     if (!h)
         return;
     hub_remove(h->hub, h);
+    task_table_listen(h->tasks, /*l=*/NULL);
     host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
@@ -474,6 +495,7 @@ void host_free(struct host *h)
         runner_mute(h->runner);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
      */
@@ -493,12 +515,14 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
         workspace_clear(h->workspace);
     sandbox_free(h->sandbox);
     workspace_unref(h->workspace);
+    task_table_unref(h->tasks);
     session_free(h->session);
     models_release(&h->models);
     asks_free(h->asks);
@@ -507,6 +531,10 @@ void host_free(struct host *h)
     event_unref(h->last_step);
     briefing_release(&h->briefing);
     prompt_spec_release(&h->prompt);
+    VEC_EACH(&h->added, e) {
+        mem_freep(e);
+    }
+    vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
     buf_release(&h->system);
@@ -583,6 +611,11 @@ struct spawner *host_spawner(struct host *h)
     return children_spawner(h->children);
 }
 
+struct task_table *host_tasks(struct host *h)
+{
+    return h->tasks;
+}
+
 struct hook_registry *host_hooks(struct host *h)
 {
     return h->registry;
@@ -645,6 +678,24 @@ int host_set_schema(struct host *h, struct str schema, struct err *err)
     buf_add(&h->schema, schema);
     if (buf_check(&h->schema, err) < 0)
         return -1;
+    return host_make_toolbox(h, err);
+}
+
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
+{
+    h->briefing.listing = listing;
+    h->briefing.listing_arg = arg;
+}
+
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err)
+{
+    struct tool_entry *own;
+
+    if (host_check_early(h, err) < 0)
+        return -1;
+    own = mem_alloc(sizeof(*own));
+    *own = *row;
+    vec_push(&h->added, own);
     return host_make_toolbox(h, err);
 }
 

@@ -53,6 +53,13 @@ struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
+/* Something that the model is told of as a list, and what changes in it, before each input: adds a
+ * <system-reminder> block and the attachment line that belongs to it, or nothing. known: all
+ * reminders of the conversation that begins or goes on here; NULL: it goes on as before. The thread
+ * that builds the agent, afterwards the agent's. */
+typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
+                             struct buf *ret_attachment);
+
 /* All lent for host_new() alone, but for hub, conf, args and cancel, which outlive the host. */
 struct host_spec {
     struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
@@ -66,6 +73,7 @@ struct host_spec {
      * outlive the host. */
     const struct tool_entry *more;
     size_t more_count;
+    struct str mcp_servers;   /* of a client, beside those of the settings: {"name": entry} */
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */
     double max_usd;           /* 0: no limit */
@@ -99,12 +107,17 @@ struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
 /* Before the first input; ERR_UNSUPPORTED afterwards. */
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* One more tool, offered if the session may use one of that name. What the row points to is lent
+ * until host_free(). */
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);
 /* Lent. With disableAllHooks it is never asked, and a notice says so. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 
@@ -113,6 +126,10 @@ int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
  * yes all of the folder's settings count. again: also when they have said no before. 1 trusted, 0
  * not, -1: it could not be asked or kept. */
 int host_ask_trust(struct host *h, bool again, struct err *err);
+
+/* SessionStart hooks run now, if there are any: the session will be spoken to, but may have to wait
+ * for its first prompt. Once; may take as long as it takes to begin an agent. */
+void host_ask_start(struct host *h);
 
 /* Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);
@@ -199,11 +216,19 @@ struct host_lines {
 };
 void host_lines(struct host *h, struct host_lines *ret);
 
+/* How long the session has been open, in processes before this one the time it worked, and how much
+ * of it the model took. Both move while a turn runs. */
+struct host_times {
+    int64_t total_ms, api_ms;
+};
+void host_times(struct host *h, struct host_times *ret);
+
 /* What a session that goes on has behind it; all 0: a new one. Before its first input. */
 struct host_past {
     int64_t tokens;  /* of the conversation, as the provider has counted them */
     int64_t last_ms; /* when its last message was written, by the wall clock */
     double usd;
+    int64_t worked_ms;
     bool cost_unknown; /* some of it has no price */
 };
 void host_past(struct host *h, struct host_past *ret);

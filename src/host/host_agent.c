@@ -32,6 +32,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/team/team.h"
 
 #define HOST_MAX_QUEUED 1000
 
@@ -45,6 +46,7 @@ static int host_gather(struct host *h, struct err *err)
     struct surroundings *around = TAKE_PTR(h->around);
 
     h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
+    h->briefing.where.permit = h->permit;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -118,6 +120,7 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
+    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
@@ -141,6 +144,9 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .awaits = host_awaits_tasks,
+        .awaits_arg = h,
+        .team = h->team = team_new(&team),
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,
@@ -152,6 +158,7 @@ void host_make_agent(struct host *h)
         .near = briefing_near,
         .again = briefing_again,
         .loaded = briefing_loaded,
+        .attachment = briefing_attachment,
         .news_arg = &h->briefing,
         .refresh = host_refresh,
         .refresh_arg = h,
@@ -248,6 +255,21 @@ struct agent *host_running(struct host *h)
 }
 
 /* ---- Spoken to ---- */
+
+void host_ask_start(struct host *h)
+{
+    const char *source = h->source ? h->source : session_source(h->session);
+    struct err err = {0};
+    struct agent *a;
+
+    if (!hooks_want(h->hooks, HOOK_SESSION_START, str_of(source)))
+        return;
+    a = host_agent(h, &err);
+    if (a)
+        agent_ask_start(a);
+    else
+        log_debug("host", "no SessionStart: %s", err.text); /* the first prompt will fail, too */
+}
 
 int host_wake(struct host *h, struct err *err)
 {

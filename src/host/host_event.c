@@ -8,6 +8,7 @@
 #include "agent/event.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "goal/goal.h"
 #include "host/answer.h"
 #include "host/feed.h"
@@ -101,6 +102,14 @@ void host_lines(struct host *h, struct host_lines *ret)
     gate_take(&h->gate);
     *ret = h->lines;
     gate_give(&h->gate);
+}
+
+void host_times(struct host *h, struct host_times *ret)
+{
+    *ret = (struct host_times){
+        .total_ms = h->past.worked_ms + clock_mono_ms() - h->opened_ms,
+        .api_ms = spending_api_ms(h->spending),
+    };
 }
 
 bool host_in_turn(struct host *h)

@@ -61,6 +61,8 @@ void host_make_hooks(struct host *h, struct strv *ret_notes)
     struct runner_spec spec = {
         .conf = h->conf,
         .workspace = h->workspace,
+        .session = session_id(h->session),
+        .entrypoint = host_entrypoint(h),
         .model = host_say_model,
         .model_arg = h,
         .spending = h->spending,

@@ -308,6 +308,23 @@ static int record_attach(struct journal *self, struct str json, struct err *err)
     return record_beside(record_of(self), record_line_attachment, json, err);
 }
 
+static int record_stop_hooks(struct journal *self, const struct journal_stop_hooks *s,
+                             struct err *err)
+{
+    struct record *r = record_of(self);
+    struct entry_head head;
+    struct record_at at;
+    char uuid[ID_UUID_LEN + 1];
+
+    record_look(r);
+    head = record_head(r);
+    id_uuid(uuid);
+    at = record_at(r, &head, str_of(uuid));
+    buf_clear(&r->line);
+    record_line_stop_hooks(&r->line, &at, s);
+    return record_line_beside(r, at.uuid, err);
+}
+
 static int record_tell(struct journal *self, struct str text, struct err *err)
 {
     return record_beside(record_of(self), record_line_warning, text, err);
@@ -360,6 +377,7 @@ struct record *record_new(const struct record_spec *spec)
         .queue = record_queue,
         .attach = record_attach,
         .tell = record_tell,
+        .stop_hooks = record_stop_hooks,
         .turn_done = record_turn_done,
         .before_edit = record_before_edit,
         .after_edit = record_after_edit,

@@ -39,6 +39,8 @@ void record_line_attachment(struct buf *out, const struct record_at *at, struct 
 void record_line_failure(struct buf *out, const struct record_at *at, struct str text);
 /* Something people who read it are to know. */
 void record_line_warning(struct buf *out, const struct record_at *at, struct str text);
+void record_line_stop_hooks(struct buf *out, const struct record_at *at,
+                            const struct journal_stop_hooks *s);
 void record_line_turn(struct buf *out, const struct record_at *at, const struct turn_report *r);
 
 void record_line_replaced(struct buf *out, struct str session, struct str agent_id,

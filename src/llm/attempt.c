@@ -315,6 +315,7 @@ static int attempt_head(struct attempt *a, struct net_mail *m, struct llm_fault 
     type = header_of(a, "content-type");
     a->facts.status = m->status;
     note_request_id(a);
+    llm_rate_read(&a->head, &a->facts.rate);
     log_debug("llm", "answer: HTTP %d, %.*s, request id %s", m->status, STR_ARG(type),
               a->facts.request_id);
     if (m->status >= 300 && m->status < 400)

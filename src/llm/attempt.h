@@ -16,6 +16,7 @@
 
 #include "llm/dialect/dialect.h"
 #include "llm/event.h"
+#include "llm/rate.h"
 
 struct attempt;
 struct err;
@@ -59,6 +60,7 @@ struct attempt_facts {
     char stop_sequence[LLM_MAX_SEQUENCE]; /* with STOP_SEQUENCE, where the provider names it */
     struct llm_usage usage;
     char request_id[80];
+    struct llm_rate rate;
 };
 const struct attempt_facts *attempt_facts(const struct attempt *a);
 struct message *attempt_take(struct attempt *a);                 /* after 1; yours */

@@ -378,6 +378,7 @@ static void call_result(const struct llm_call *c, struct message *message, int64
         .attempts = c->attempts,
         .first_token_ms = f->first_token_ms ? f->first_token_ms - f->start_ms : 0,
         .total_ms = end_ms - c->start_ms,
+        .rate = f->rate,
     };
     if (spoken_ms >= RATE_MIN_MS)
         ret->tokens_per_s = (double)f->usage.output * 1000 / (double)spoken_ms;

@@ -22,6 +22,7 @@
 
 #include "llm/dialect/dialect.h"
 #include "llm/event.h"
+#include "llm/rate.h"
 
 struct cancel;
 struct err;
@@ -53,6 +54,7 @@ struct llm_call_result {
     int64_t total_ms;       /* since llm_call_start(), waits and failed attempts included */
     double tokens_per_s;    /* of output, since the first token; 0: too short to tell */
     char request_id[80];    /* the provider's, or one of ours ("req_…") where it has none */
+    struct llm_rate rate;   /* as its server says */
     int64_t asked_ms;       /* llm_call_run() that failed: llm_call_asked_ms() */
 };
 void llm_call_result_release(struct llm_call_result *r);

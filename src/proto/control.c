@@ -343,6 +343,7 @@ static int take_initialize(struct control_call *call, struct err *err)
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
+    host_ask_start(call->session->host);
     return 0;
 }
 

@@ -296,7 +296,7 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
     collect(s, in, &waits);
     gate_give(&s->gate);
     VEC_EACH(&waits, w) { /* with nothing held: whoever watches may be waited for */
-        hook_sight_begin(&w->sight, in);
+        hook_sight_begin(&w->sight, in, STR("callback"));
     }
     gate_take(&s->gate);
     start(s, in, &waits);

@@ -32,9 +32,8 @@ static struct message *prompt_message(const struct slash_call *call, struct str 
     return m;
 }
 
-/* Fails when there is no such model. */
-static int prompt_command(const struct slash_call *call, struct str name,
-                          struct agent_command **ret, struct err *err)
+int prompt_command(const struct slash_call *call, struct str name, struct agent_command **ret,
+                   struct err *err)
 {
     struct provider provider = {0};
     struct agent_command *c;

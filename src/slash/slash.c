@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "conf/conf.h"
 #include "goal/argument.h"
 #include "host/host.h"
 #include "llm/message.h"
@@ -20,6 +21,7 @@
 #include "slash/job.h"
 #include "slash/own.h"
 #include "slash/own_now.h"
+#include "slash/skill_tool.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -176,6 +178,9 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     s->mailbox = mailbox_new();
     lock_init(&s->lock);
     s->own = own_now_new(h);
+    /* Where the session has begun already it goes on without; nothing else can fail here. */
+    if (!conf_get_bool(host_conf(h), "disableSlashCommands", false))
+        (void)skill_tool_add(h, s->own, /*err=*/NULL);
     return s;
 }
 

@@ -34,6 +34,7 @@ struct host;
 struct own_list;
 struct slash;
 struct slash_front;
+struct tool_call;
 
 /* What happens once a command has answered. */
 enum slash_after {
@@ -49,6 +50,9 @@ enum slash_after {
 struct slash_call {
     struct slash *slash;
     struct host *host;
+    /* The model calls a skill (slash/skill_tool.c): its agent's permissions and folder count. NULL:
+     * the user has typed it. */
+    const struct tool_call *tool;
     const struct slash_front *front; /* NULL: there is no person to choose and look */
     struct str args;                 /* behind the name, trimmed */
     const char *source;              /* "built-in"; whose file it is: "user", "project", … */

@@ -4,18 +4,23 @@
  */
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
 #include "conf/nearest.h"
 #include "host/feed.h"
 #include "host/host.h"
+#include "llm/message.h"
 #include "slash/expand.h"
 #include "slash/front.h"
 #include "slash/inside.h"
 #include "slash/job.h"
 #include "slash/own.h"
 #include "slash/prompt.h"
+#include "slash/skill_tool.h"
 #include "sync/cancel.h"
 
 #define SLASH_MAX_ID 1000
@@ -113,7 +118,7 @@ static void slash_do_after(const struct slash_call *call)
     }
 }
 
-static void slash_call_release(struct slash_call *call)
+void slash_call_release(struct slash_call *call)
 {
     buf_release(&call->text);
     buf_release(&call->color);
@@ -153,6 +158,32 @@ bool slash_interrupt(struct slash *s)
     return true;
 }
 
+/* A file's text is the prompt; with `context: fork` a subagent gets it, and its answer becomes part
+ * of the conversation without a turn. */
+static int slash_run_file(struct slash_call *call, const struct own_command *own, struct err *err)
+{
+    CLEANUP(buf_release) struct buf said = BUF_INIT(SLASH_MAX_TEXT);
+    struct agent_input in = {.no_query = true, .is_literal = true};
+
+    if (expand_command(call, own, err) < 0)
+        return -1;
+    if (!own->forks)
+        return 0;
+    if (skill_run_apart(host_spawner(call->host), /*by=*/NULL, /*tool_id=*/STR(""), own, call,
+                        call->cancel, &call->text, err) < 0)
+        return -1;
+    buf_clear(&call->prompt);
+    buf_addf(&said,
+             "<command-name>/%.*s</command-name>\n<command-args>%.*s</command-args>\n"
+             "<local-command-stdout>%.*s</local-command-stdout>",
+             STR_ARG(own->name), STR_ARG(call->args), STR_ARG(buf_str(&call->text)));
+    if (buf_check(&said, err) < 0)
+        return -1;
+    id_uuid(in.uuid);
+    in.message = message_user_text(buf_str(&said));
+    return host_send(call->host, &in, err);
+}
+
 /* own NULL: the command is a row of the table. */
 static void slash_run_call(struct slash *s, struct job *j, const struct own_command *own)
 {
@@ -180,7 +211,7 @@ static void slash_run_call(struct slash *s, struct job *j, const struct own_comm
     bool failed;
 
     slash_begin(s, call.cancel);
-    failed = own ? expand_command(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
+    failed = own ? slash_run_file(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
     slash_begin(s, /*running=*/NULL);
     if (!failed && call.prompt.len && !j->answer)
         failed = prompt_send(&call, buf_str(&j->name), &j->input, &err) < 0;
@@ -264,11 +295,16 @@ static void slash_run_own(struct slash *s, struct job *j)
     for (size_t i = 0; i < slash_count(); i++)
         nearest_offer(&near, str_of(slash_at(i)->name));
     VEC_EACH(&own->commands, o) {
-        nearest_offer(&near, o->name);
+        if (!o->is_hidden)
+            nearest_offer(&near, o->name);
     }
-    err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
-            STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
-            STR_ARG(near.best), near.best.len ? "?)" : "");
+    if (c)
+        err_set(&err, ERR_DENIED, "/%.*s is for the model: its file says user-invocable: false",
+                STR_ARG(c->name));
+    else
+        err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
+                STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
+                STR_ARG(near.best), near.best.len ? "?)" : "");
     slash_tell(s, j, &none, &err);
     slash_call_release(&none);
 }

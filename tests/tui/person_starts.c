@@ -34,6 +34,32 @@ static void case_announcement(void)
     leave(&w);
 }
 
+/* SessionStart hooks run before anything is typed, also those of a session that /clear begins; the
+ * model hears of them with the first prompt. */
+static void case_start_hook(void)
+{
+    struct window_spec spec = {
+        .build = build,
+        .scenario = "step\n  if-prompt \"it is clear\"\n  text Heard.\n",
+        .settings = "{\"hooks\":{\"SessionStart\":["
+                    "{\"matcher\":\"startup\",\"hooks\":[{\"type\":\"command\",\"command\":"
+                    "\"touch $HOME/started\"}]},"
+                    "{\"matcher\":\"clear\",\"hooks\":[{\"type\":\"command\",\"command\":"
+                    "\"touch $HOME/cleared; echo it is clear\"}]}]}}",
+    };
+    struct window w;
+
+    window_open(&w, &spec);
+    window_until_file(&w, "home/started");
+    until_idle(&w);
+    window_type(&w, "/clear" ENTER);
+    window_until_file(&w, "home/cleared");
+    until_idle(&w);
+    window_type(&w, "hi" ENTER);
+    window_until(&w, "Heard.");
+    leave(&w);
+}
+
 /* A command of the settings finds files in the place of the list; one that fails says so. */
 static void case_file_suggestion(void)
 {
@@ -513,6 +539,7 @@ const struct person_case person_starts[] = {
     {"announcement", case_announcement},
     {"file-suggestion", case_file_suggestion},
     {"first-prompt", case_first_prompt},
+    {"start-hook", case_start_hook},
     {"nearly-a-command", case_nearly_a_command},
     {"misspelt", case_misspelt},
     {"new-command", case_new_command},

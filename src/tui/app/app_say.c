@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "host/project.h"
 #include "llm/message.h"
@@ -19,7 +20,6 @@
 #include "store/history_file.h"
 #include "store/store.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/editor/editor.h"
 

@@ -13,6 +13,7 @@
 #include "goal/goal.h"
 #include "guard/permit.h"
 #include "host/asks.h"
+#include "host/chore.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "host/project.h"
@@ -23,7 +24,6 @@
 #include "sync/crew.h"
 #include "sync/mailbox.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/complete/complete.h"
 #include "tui/editor/editor.h"
@@ -195,6 +195,31 @@ static void open_free(struct chore *e)
 
 /* ---- it is there ---- */
 
+/* Whoever frees the session waits for it: the desk runs one chore after the other. */
+struct start_chore {
+    struct chore chore;
+    struct host *host;
+};
+
+static void start_run(struct chore *e)
+{
+    host_ask_start(((struct start_chore *)e)->host);
+}
+
+static void start_free(struct chore *e)
+{
+    mem_freep(&e);
+}
+
+/* SessionStart hooks run when the session is there and its settings count. */
+static void session_ask_start(struct app *a)
+{
+    struct start_chore *s = chore_new(sizeof(*s), start_run, /*done=*/NULL, start_free);
+
+    s->host = app_host(a);
+    desk_give(a->desk, s);
+}
+
 /* Waits for a person. */
 struct trust_chore {
     struct chore chore;
@@ -224,6 +249,7 @@ static void trust_done(struct chore *e, void *arg)
         a->asks_trust = false;
         if (a->statusline)
             app_status_happened(a, STATUS_SETTINGS);
+        session_ask_start(a);
         app_say_waiting(a);
     }
     app_look(a);
@@ -404,8 +430,10 @@ static void open_done(struct chore *e, void *arg)
         app_ask_goal(a, buf_str(&o->goal));
     app_goal_changed(a);
     session_listen(a);
-    if (!a->asks_trust)
+    if (!a->asks_trust) {
+        session_ask_start(a);
         app_say_waiting(a);
+    }
 }
 
 void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes)

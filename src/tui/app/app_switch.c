@@ -6,11 +6,11 @@
  */
 #include "agent/agent.h"
 #include "base/log.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "host/session.h"
 #include "slash/slash.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 
 /* ---- is it there? ---- */

@@ -1,6 +1,7 @@
 /*
- * statusline_input: the session as JSON. The members are those of the reference; what tenax knows
- * nothing of (limits of a subscription, a pull request) is left out, as the reference allows.
+ * statusline_input: the session as JSON. The members are those of the reference; what is not known
+ * (limits of a subscription before the first answer, a pull request) is left out, as the reference
+ * allows.
  */
 #include "tui/status/statusline_input.h"
 
@@ -16,6 +17,7 @@
 #include "host/host.h"
 #include "json/jw.h"
 #include "llm/effort.h"
+#include "llm/rate.h"
 #include "tui/status/statusline.h"
 #include "tui/status/statusline_git.h"
 
@@ -68,16 +70,18 @@ static void write_cost(struct host *h, const struct turn_report *r,
 {
     double usd = r ? r->total_usd : 0;
     struct host_lines lines = {0};
+    struct host_times times;
 
     if (!isnan(seen->usd) && seen->usd > usd)
         usd = seen->usd; /* of the turn that runs, too */
     host_lines(h, &lines);
+    host_times(h, &times);
     jw_key(w, "cost");
     jw_object(w);
     jw_key(w, "total_cost_usd");
     jw_double(w, usd);
-    jw_ki64(w, "total_duration_ms", r ? r->total_ms : 0);
-    jw_ki64(w, "total_api_duration_ms", r ? r->total_api_ms : 0);
+    jw_ki64(w, "total_duration_ms", times.total_ms);
+    jw_ki64(w, "total_api_duration_ms", times.api_ms);
     jw_ki64(w, "total_lines_added", lines.added);
     jw_ki64(w, "total_lines_removed", lines.removed);
     jw_object_end(w);
@@ -207,6 +211,12 @@ void statusline_input(struct host *h, const struct statusline_seen *seen, struct
     write_cost(h, report, seen, &w);
     write_window(step, report, window, &w);
     write_habits(h, seen, &w);
+    if (step && step->rate) {
+        jw_key(&w, "rate_limits");
+        jw_object(&w);
+        llm_rate_write(&w, step->rate);
+        jw_object_end(&w);
+    }
     write_worktree(&git, &w);
     jw_object_end(&w);
     buf_addc(ret, '\n');

@@ -116,7 +116,7 @@ static void before_the_first_turn(void **state)
         "workspace.added_dirs=[]",
         "output_style.name=default",
         "cost.total_cost_usd=0",
-        "cost.total_duration_ms=0",
+        "cost.total_duration_ms=",
         "cost.total_api_duration_ms=0",
         "cost.total_lines_added=0",
         "cost.total_lines_removed=0",
@@ -156,6 +156,26 @@ static void before_the_first_turn(void **state)
                                  "workspace.added_dirs.0=", "!workspace.added_dirs.1", NULL});
     assert_true(str_is(json_get_str(v, "cwd"), scratch("work/sub")));
     assert_true(str_is(json_str(json_path(v, "workspace.project_dir")), scratch("work")));
+    room_close(&r);
+}
+
+static int64_t duration(struct room *r)
+{
+    return json_get_i64(json_get(read_input(r, "", NAN), "cost"), "total_duration_ms", -1);
+}
+
+/* A clock in a status line moves while a turn runs, and while none does. */
+static void the_clock_runs(void **state)
+{
+    struct room r;
+    int64_t first;
+
+    (void)state;
+    room_open(&r);
+    first = duration(&r);
+    assert_true(first >= 0);
+    while (duration(&r) <= first)
+        ;
     room_close(&r);
 }
 
@@ -236,6 +256,7 @@ UNIT_TEST(statusline_input)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_first_turn),
+        cmocka_unit_test(the_clock_runs),
         cmocka_unit_test(after_work),
     };
 

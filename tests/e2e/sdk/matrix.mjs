@@ -275,7 +275,7 @@ method('seedReadState', 'is accepted', async (q, t) => { const at = t.file('a.tx
 method('reloadSkills', 'answers', async (q) => assert.ok(await q.reloadSkills()));
 method('reloadOutputStyles', 'answers', async (q) => assert.ok(await q.reloadOutputStyles()));
 method('interrupt', 'while idle', async (q) => { await q.interrupt(); });
-method('stopTask', 'one that is not there', async (q) => { await q.stopTask('bash_9').catch(() => {}); });
+method('stopTask', 'one that is not there', async (q) => { await q.stopTask('b00000009').catch(() => {}); });
 method('backgroundTasks', 'none runs', async (q) => { await q.backgroundTasks(); });
 method('streamInput', 'one more message', async (q) => {
     await q.streamInput((async function* () {
