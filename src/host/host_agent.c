@@ -431,7 +431,7 @@ void host_write_goal(struct host *h)
         agent_nudge(a);
     if (record) {
         goal_set_journal(goal, record_journal(record));
-        goal_write_lines(goal);
+        goal_flush_lines(goal);
     }
     host_let_go(h);
 }
