@@ -424,6 +424,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -497,6 +499,7 @@ void host_free(struct host *h)
     team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -547,6 +550,11 @@ void host_free(struct host *h)
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {

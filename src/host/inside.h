@@ -92,7 +92,8 @@ struct host {
     struct thread *looking;         /* whether commands can be confined here */
     struct titling *titling;        /* NULL: nobody has asked for a title */
 
-    struct agent *agent; /* the main one; begins when it is ready */
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
