@@ -439,6 +439,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -488,6 +490,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -509,8 +512,10 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -562,6 +567,11 @@ void host_free(struct host *h)
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {

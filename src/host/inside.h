@@ -97,7 +97,8 @@ struct host {
     struct thread *looking;  /* whether commands can be confined here */
     struct titling *titling; /* NULL: nobody has asked for a title */
 
-    struct agent *agent; /* the main one; begins when it is ready */
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
@@ -131,6 +132,11 @@ void host_take_title(void *arg, struct str title);
 bool host_may_change(void *arg, const char *source, const char *path);
 void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
+
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
 
 /* host_agent.c */
 void host_make_agent(struct host *h);
