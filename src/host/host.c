@@ -39,6 +39,7 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
@@ -423,6 +424,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -452,6 +455,9 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -468,6 +474,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -489,8 +496,10 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -511,6 +520,7 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
@@ -540,6 +550,11 @@ void host_free(struct host *h)
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {

@@ -15,6 +15,7 @@
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "context/prompt.h"
@@ -83,13 +84,16 @@ struct host {
     struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
-    atomic_uint mcp_changes; /* of servers and their tools */
-    unsigned mcp_seen;       /* of those, the ones in the toolbox */
-    int64_t mcp_turn;        /* when that was last changed */
-    struct thread *looking;  /* whether commands can be confined here */
-    struct titling *titling; /* NULL: nobody has asked for a title */
+    struct arena mcp_arena;         /* of mcp_servers */
+    const struct json *mcp_servers; /* of a client; NULL: none */
+    atomic_uint mcp_changes;        /* of servers and their tools */
+    unsigned mcp_seen;              /* of those, the ones in the toolbox */
+    int64_t mcp_turn;               /* when that was last changed */
+    struct thread *looking;         /* whether commands can be confined here */
+    struct titling *titling;        /* NULL: nobody has asked for a title */
 
-    struct agent *agent; /* the main one; begins when it is ready */
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
@@ -123,6 +127,11 @@ void host_take_title(void *arg, struct str title);
 bool host_may_change(void *arg, const char *source, const char *path);
 void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
+
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
 
 /* host_agent.c */
 void host_make_agent(struct host *h);
