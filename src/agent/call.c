@@ -191,6 +191,18 @@ static bool call_redirect(struct call *c, struct str *input)
     return true;
 }
 
+/* A server may have connected since the step began. */
+static void call_look_again(struct call *c)
+{
+    struct extra_source *source = c->agent->spec.extra;
+
+    if (!source)
+        return;
+    toolbox_unref(c->toolbox);
+    c->toolbox = source->toolbox(source);
+    c->entry = toolbox_find(c->toolbox, c->name);
+}
+
 /* A tool that is not there may be one of a server that connects, or can be tried again. */
 static bool call_comes_late(struct call *c, struct str input)
 {
@@ -238,6 +250,9 @@ static void call_prepare(struct call *c, const struct block *block)
     if (!c->entry) {
         if (call_comes_late(c, input))
             return;
+        call_look_again(c); /* after that look, lest it connects between the two */
+    }
+    if (!c->entry) {
         buf_adds(&c->expanded, "{}");
         call_fail_unknown(c);
         return;

@@ -13,6 +13,7 @@
 #include "host/answer.h"
 #include "host/feed.h"
 #include "host/inside.h"
+#include "host/mcp.h"
 #include "host/session.h"
 #include "json/json.h"
 
@@ -65,6 +66,15 @@ static void note_turn(struct host *h, struct event *e)
 }
 
 /* From the threads of agents and of their tools. */
+/* How the session's MCP servers are now. */
+static void say_servers(struct host *h, struct event *e)
+{
+    CLEANUP(buf_release) struct buf servers = BUF_INIT((size_t)1 << 20);
+
+    host_write_mcp(h, /*tools=*/false, &servers);
+    e->data = arena_str(&e->arena, buf_str(&servers));
+}
+
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct host *h = arg;
@@ -73,6 +83,8 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
 
     if (e->kind == EVENT_TURN_DONE && is_main)
         answer_end_turn(host_goal(h), h->of_run, e);
+    if (e->kind == EVENT_TURN_STARTED && is_main)
+        say_servers(h, e);
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;

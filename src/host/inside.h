@@ -88,8 +88,7 @@ struct host {
     struct strv mcp_roots;
     struct arena mcp_arena;         /* of mcp_servers */
     const struct json *mcp_servers; /* of a client; NULL: none */
-    atomic_uint mcp_changes;        /* of servers and their tools */
-    atomic_uint mcp_seen;           /* of those, the ones in the toolbox */
+    _Atomic uint64_t mcp_seen;      /* the version of servers and tools in the toolbox */
     struct extra_source extra;
     bool defers;             /* tools of servers are not part of the request */
     bool is_undecided;       /* whether they are: that depends on how many there are */

@@ -23,6 +23,7 @@ struct json;
 struct mcp_client;
 struct mcp_server;
 struct net;
+struct sdk_link;
 
 #define MCP_CALL_MS (10LL * 60 * 1000)      /* without any message about the call */
 #define MCP_CALL_MAX_MS (4LL * 3600 * 1000) /* in all */
@@ -63,6 +64,7 @@ struct mcp_client_spec {
     char *const *env;
     const char *log;
     struct net *net;
+    struct sdk_link *link;    /* NULL: there is no client with servers */
     const char *const *roots; /* absolute folders, NULL-terminated */
     /* State or lists have changed. On the client's thread; must not block. */
     void (*changed)(void *arg);
@@ -80,10 +82,17 @@ void mcp_client_free(struct mcp_client *c);
 const struct mcp_server *mcp_client_server(const struct mcp_client *c);
 
 void mcp_client_look(struct mcp_client *c, struct mcp_look *ret);
+unsigned mcp_client_changes(struct mcp_client *c); /* how often state or lists have changed */
 void mcp_lists_unref(struct mcp_lists *l);
 /* Until it is connected or has failed, at most so long: 0, or -1 with the reason. */
 int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, struct err *err);
 void mcp_client_reconnect(struct mcp_client *c); /* now, also after a failure */
+/* The same; done is called once, on the client's thread, when it has connected (err NULL) or not.
+ */
+void mcp_client_reconnect_then(struct mcp_client *c, void (*done)(void *arg, const struct err *err),
+                               void *arg);
+/* Ends the connection for good; mcp_client_free() is still to be called. Does not wait. */
+void mcp_client_stop(struct mcp_client *c);
 /* It has failed, and that was a while ago: another try makes sense. */
 bool mcp_client_has_rested(struct mcp_client *c);
 

@@ -18,13 +18,13 @@
 #include "guard/workspace.h"
 #include "host/feed.h"
 #include "host/host.h"
-#include "host/mcp.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
 #include "proto/control_files.h"
 #include "proto/control_goal.h"
+#include "proto/control_mcp.h"
 #include "proto/control_rewind.h"
 #include "proto/control_settings.h"
 #include "proto/control_tasks.h"
@@ -165,26 +165,6 @@ static int set_prompt(struct control_call *call, struct err *err)
                            err);
 }
 
-/* Servers that live in the client are reached over mcp_message, which comes later: they are listed
- * as failed rather than left out. */
-static void note_servers(struct control_call *call)
-{
-    struct buf *out = &call->session->mcp_servers;
-    struct jw w;
-
-    buf_clear(out);
-    jw_init(&w, out, JW_CLEAN);
-    jw_array(&w);
-    JSON_EACH(json_get(call->request, "sdkMcpServers"), name) {
-        jw_object(&w);
-        jw_kstr(&w, "name", json_str(name));
-        jw_kcstr(&w, "status", "failed");
-        jw_kcstr(&w, "error", "servers inside the client are not supported yet");
-        jw_object_end(&w);
-    }
-    jw_array_end(&w);
-}
-
 /* ---- what an initialize brings along ---- */
 
 /* Settings of a program that embeds us: they can only forbid. */
@@ -243,6 +223,14 @@ static int take_disallowed(struct control_call *call, const struct json *v, stru
     return 0;
 }
 
+static int take_nothing(struct control_call *call, const struct json *v, struct err *err)
+{
+    (void)call;
+    (void)v;
+    (void)err;
+    return 0;
+}
+
 /* One row for each member: whoever implements one writes its function. Without one it is refused
  * where the client and the user see it: in the answer, as a message, on standard error. */
 static const struct initialize_row {
@@ -253,7 +241,7 @@ static const struct initialize_row {
     {"managedSettings", take_managed_settings, "managed_settings_applied"},
     {"settings", take_settings, "settings_applied"},
     {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
-    {"mcpServers", NULL, "mcp_servers_applied"},
+    {"mcpServers", take_nothing, "mcp_servers_applied"}, /* control_take_servers() */
     {"plugins", NULL, "plugins_applied"},
     {"agents", NULL, NULL},
     {"toolAliases", NULL, NULL},
@@ -339,7 +327,8 @@ static int take_initialize(struct control_call *call, struct err *err)
         return -1;
     if (title.len)
         take_title(call, title);
-    note_servers(call);
+    if (control_take_servers(call, err) < 0)
+        return -1;
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
@@ -508,18 +497,6 @@ static int do_cancel_async_message(struct control_call *call, struct jw *w, stru
 }
 
 /* ---- what one may know ---- */
-
-static int do_mcp_status(struct control_call *call, struct jw *w, struct err *err)
-{
-    const struct buf *servers = &call->session->mcp_servers;
-
-    (void)err;
-    CLEANUP(buf_release) struct buf ours = BUF_INIT((size_t)4 << 20);
-
-    host_write_mcp(call->session->host, /*tools=*/true, &ours);
-    jw_kraw(w, "mcpServers", servers->len > 2 ? buf_str(servers) : buf_str(&ours));
-    return 0;
-}
 
 static int64_t context_tokens(const struct event *step)
 {
@@ -748,7 +725,11 @@ static const struct control_row {
     {"stop_task", control_stop_task},
     {"background_tasks", control_background_tasks},
     {"get_task_output", control_get_task_output, true},
-    {"mcp_status", do_mcp_status, true},
+    {"mcp_status", control_mcp_status, true},
+    {"mcp_set_servers", control_mcp_set_servers},
+    {"mcp_reconnect", control_mcp_reconnect},
+    {"mcp_toggle", control_mcp_toggle},
+    {"mcp_message", control_mcp_message},
     {"get_context_usage", do_get_context_usage, true},
     {"get_usage", do_get_usage, true},
     {"get_session_cost", do_get_session_cost, true},

@@ -22,6 +22,7 @@
 #include "llm/message.h"
 #include "proto/control.h"
 #include "proto/sdk_hooks.h"
+#include "proto/sdk_servers.h"
 #include "proto/stream_line.h"
 #include "slash/slash.h"
 
@@ -110,7 +111,6 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .options = *options,
     };
     list_commands(slash, &s->commands, &s->skills);
-    buf_init(&s->mcp_servers, (size_t)1 << 20);
     buf_init(&s->first_model, 1024);
     host_model(host, &provider, &s->first_model, &window);
     s->show = (struct stream_json_session){
@@ -118,7 +118,6 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .output_style = "default",
         .commands = (const char *const *)strv_get(&s->commands),
         .skills = (const char *const *)strv_get(&s->skills),
-        .mcp_servers = &s->mcp_servers,
     };
 }
 
@@ -132,8 +131,8 @@ void peer_session_renew(struct peer_session *s, struct host *host, struct slash 
 void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
+    sdk_servers_free(s->servers);
     mailbox_unref(s->owner);
-    buf_release(&s->mcp_servers);
     buf_release(&s->first_model);
     map_release(&s->said);
     strv_release(&s->commands);
@@ -405,6 +404,9 @@ static void peer_response(struct peer *p, const struct json *response)
     }
     if (hooks && sdk_hooks_answer(hooks, id, output, failed ? error : STR("no response")))
         return;
+    if (p->spec.owner && p->spec.session->servers &&
+        sdk_servers_answer(p->spec.session->servers, id, output, error))
+        return;
     log_debug("proto", "a response to nothing: %.*s", STR_ARG(str_clip(id, 100)));
 }
 
@@ -551,4 +553,6 @@ void peer_ended(struct peer *p)
     peer_stop_asks(p);
     if (p->spec.owner && p->spec.session->hooks)
         sdk_hooks_close(p->spec.session->hooks);
+    if (p->spec.owner && p->spec.session->servers)
+        sdk_servers_close(p->spec.session->servers);
 }

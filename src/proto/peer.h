@@ -30,6 +30,7 @@ struct mailbox;
 struct observer;
 struct peer;
 struct sdk_hooks;
+struct sdk_servers;
 struct slash;
 
 /* A line that some other thread wants the client to get. */
@@ -47,8 +48,8 @@ struct peer_session {
     struct stream_json_options options;
     struct stream_json_session show;
     struct strv commands, skills; /* of show */
-    struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
     struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
+    struct sdk_servers *servers;  /* the same, of the MCP servers inside it */
     bool is_initialized;          /* by the owner */
     struct buf first_model;       /* the name of the one that it started with */
     struct map said;              /* uuids of messages that were taken: each runs once */

@@ -34,11 +34,10 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
 {
     struct stream_line l;
     struct jw *w = line_begin(&l, out, e, 0, "system", "init");
-    const struct buf *servers = r->session->mcp_servers;
 
     jw_kstr(w, "cwd", e->text);
     jw_kraw(w, "tools", e->json.len ? e->json : STR("[]"));
-    jw_kraw(w, "mcp_servers", servers && servers->len ? buf_str(servers) : STR("[]"));
+    jw_kraw(w, "mcp_servers", e->data.len ? e->data : STR("[]"));
     jw_kstr(w, "model", e->model);
     jw_kcstr(w, "permissionMode", e->mode);
     jw_key(w, "slash_commands");

@@ -31,11 +31,10 @@ struct stream_json_options {
 
 /* What every turn's init line says beside the event. Lent for the renderer's life. */
 struct stream_json_session {
-    const char *key_source;        /* "ANTHROPIC_API_KEY", "none" */
-    const char *output_style;      /* "default" */
-    const char *const *commands;   /* that may be typed, without the slash; NULL-terminated */
-    const char *const *skills;     /* those of them that are skills; NULL: none */
-    const struct buf *mcp_servers; /* JSON array of {name,status}; may change between turns */
+    const char *key_source;      /* "ANTHROPIC_API_KEY", "none" */
+    const char *output_style;    /* "default" */
+    const char *const *commands; /* that may be typed, without the slash; NULL-terminated */
+    const char *const *skills;   /* those of them that are skills; NULL: none */
 };
 
 struct stream_json {
