@@ -31,6 +31,7 @@
 struct agent;
 struct asker;
 struct buf;
+struct call;
 struct cancel;
 struct conf;
 struct crew;
@@ -216,6 +217,13 @@ void agent_nudge(struct agent *a);
 /* Tells Notification hooks, and waits for none of them. type: "idle_prompt", "agent_needs_input",
  * … as the reference has them; title: NULL: none. */
 void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
+
+/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
+ * members: a JSON object, for the input beside the common ones. What they add for the model is
+ * heard with the call (NULL: of none), or as a note. 1: one objects, with its reason; 0: none; -1:
+ * cancelled. */
+int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
+                    struct cancel *cancel, struct buf *ret_reason, struct err *err);
 
 /* The same for DirectoryAdded: one more folder to work in. source: "slash_command". */
 void agent_tell_folder(const struct agent *a, const char *folder, const char *source);

@@ -206,11 +206,6 @@ bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, str
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
-/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
- * members: a JSON object, for the input beside the common ones. What they add for the model is
- * heard with the call, or as a note. 1: one objects, with its reason; 0: none; -1: cancelled. */
-int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
-                    struct cancel *cancel, struct buf *ret_reason, struct err *err);
 
 /* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
  * that was read meanwhile. The agent's thread. */

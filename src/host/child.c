@@ -584,6 +584,15 @@ struct children *children_new(struct host *h)
     return all;
 }
 
+int children_ask_hooks(struct children *all, const char *id, const char *event, struct str members,
+                       struct cancel *cancel, struct buf *ret_reason, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin(all, id, /*err=*/NULL);
+
+    return c ? agent_ask_hooks(c->agent, event, members, /*call=*/NULL, cancel, ret_reason, err)
+             : 0;
+}
+
 struct spawner *children_spawner(struct children *all)
 {
     return &all->spawner;

@@ -474,6 +474,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -495,6 +496,7 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
     inputs_free(h->own_inputs);

@@ -48,6 +48,7 @@ struct rewind;
 struct sandbox;
 struct session;
 struct spawner;
+struct team;
 struct strv;
 struct tool_entry;
 struct workspace;
@@ -109,6 +110,7 @@ struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
+struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */

@@ -32,7 +32,6 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
-#include "tasks/team/team.h"
 
 /* ---- Built ---- */
 
@@ -118,7 +117,6 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
-    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
         .conf = h->conf,
@@ -145,7 +143,7 @@ void host_make_agent(struct host *h)
         .spawner = children_spawner(h->children),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
-        .team = h->team = team_new(&team),
+        .team = h->team,
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,
@@ -194,6 +192,7 @@ static int host_prepare(struct host *h, struct err *err)
     rest.system = buf_str(&h->system);
     rest.context = buf_str(&h->context);
     agent_begin(h->agent, &rest);
+    host_adopt_team(h);
     host_start_log(h); /* which reads what was said so far */
     return 0;
 }

@@ -128,6 +128,11 @@ bool host_may_change(void *arg, const char *source, const char *path);
 void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
 
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
+
 /* host_agent.c */
 void host_make_agent(struct host *h);
 struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
