@@ -170,6 +170,8 @@ static void step_started(struct step *s, const struct llm_event *ev)
     e = step_event_made(s, EVENT_STEP_STARTED);
     e->model = arena_str(&e->arena, ev->model);
     e->usage = ev->usage;
+    if (s->call)
+        e->request_id = arena_str(&e->arena, str_of(llm_call_request_id(s->call)));
     e->ttft_ms = clock_mono_ms() - s->start_ms;
     if (e->ttft_ms < 1) /* 0: not known */
         e->ttft_ms = 1;
@@ -504,11 +506,14 @@ int step_call(struct step *s, struct err *err)
     if (step_afford(s, &request, err) < 0)
         return -1;
     s->start_ms = clock_mono_ms();
+    if (!s->aside)
+        agent_emit(a, agent_event(a, EVENT_REQUESTING), s->turn->cancel);
     call = llm_call_start(a->spec.net, &options, &request, a->mail, step_event, s, err);
     if (!call) {
         spending_settle(&s->paid);
         return -1;
     }
+    s->call = call;
     while (r == 0)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - s->start_ms;
@@ -522,6 +527,7 @@ int step_call(struct step *s, struct err *err)
         r = llm_call_take(call, &s->reply, err);
     else if (!s->aside)
         step_cut(s, call);
+    s->call = NULL;
     llm_call_free(call);
     if (r < 0) {
         step_account_void(s);

@@ -18,6 +18,7 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
+#define TURN_MAX_HEARD 64     /* inputs of a turn that its result names */
 #define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
 /* told: for people, what else came of it. */
@@ -448,6 +449,8 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
+    if (!in->is_note && t->heard.len < TURN_MAX_HEARD)
+        strv_adds(&t->heard, in->uuid);
     if (asked == 0)
         r = turn_say_input(a, t, in, uuid);
     agent_unkeep(a, QUEUE_DEQUEUE, in);

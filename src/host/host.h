@@ -286,6 +286,7 @@ struct host_answer {
     bool goes_on; /* a turn will begin by itself */
 };
 void host_answer(struct host *h, const struct host_answer *a);
+int64_t host_count_result(struct host *h); /* the number of the next result, from 0 */
 /* A command has changed the goal: its lines go into the transcript now, also where no agent runs.
  */
 void host_write_goal(struct host *h);

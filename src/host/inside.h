@@ -92,6 +92,7 @@ struct host {
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
+    int64_t results; /* that were told */
     struct event *last_turn, *last_step;
     struct host_lines lines;
 };

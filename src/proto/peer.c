@@ -84,7 +84,8 @@ bool peer_session_let_go(struct peer_session *s)
 }
 
 /* What may be typed instead of words for the model. */
-static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills)
+static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills,
+                          struct strv *ret_terminal)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     slash_item_vec items = VEC_INIT;
@@ -94,6 +95,8 @@ static void list_commands(struct slash *slash, struct strv *ret_names, struct st
         strv_add(ret_names, item->name);
         if (item->is_skill)
             strv_add(ret_skills, item->name);
+        if (item->in_terminal)
+            strv_add(ret_terminal, item->name);
     }
     vec_release(&items);
 }
@@ -109,15 +112,15 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .slash = slash,
         .options = *options,
     };
-    list_commands(slash, &s->commands, &s->skills);
+    list_commands(slash, &s->commands, &s->skills, &s->terminal);
     buf_init(&s->mcp_servers, (size_t)1 << 20);
     buf_init(&s->first_model, 1024);
     host_model(host, &provider, &s->first_model, &window);
     s->show = (struct stream_json_session){
         .key_source = host_key_source(host),
-        .output_style = "default",
         .commands = (const char *const *)strv_get(&s->commands),
         .skills = (const char *const *)strv_get(&s->skills),
+        .terminal = (const char *const *)strv_get(&s->terminal),
         .mcp_servers = &s->mcp_servers,
     };
 }
@@ -138,6 +141,7 @@ void peer_session_release(struct peer_session *s)
     map_release(&s->said);
     strv_release(&s->commands);
     strv_release(&s->skills);
+    strv_release(&s->terminal);
 }
 
 struct peer *peer_new(const struct peer_spec *spec)
@@ -311,6 +315,17 @@ void peer_take_back_asks(struct peer *p)
     }
 }
 
+/* What the model says the call is for, where its tool asks for that. */
+static void peer_write_description(struct jw *w, struct str input)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&arena, input, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0 &&
+        json_get_str(v, "description").len)
+        jw_kstr(w, "description", json_get_str(v, "description"));
+}
+
 static void peer_show_ask(struct peer *p, const struct ask_mail *m)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
@@ -335,6 +350,7 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kstr(&w, "tool_name", ask->tool_name);
     jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
     jw_kstr(&w, "display_name", ask->tool_name);
+    peer_write_description(&w, ask->input);
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
     if (ask->effects.len)
