@@ -82,6 +82,7 @@ struct agent_spec {
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
+    struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
@@ -159,6 +160,7 @@ struct agent_input {
     char uuid[ID_UUID_LEN + 1];
     struct message *message; /* taken */
     enum input_when when;
+    bool is_named;   /* the uuid is the client's own: it is told what becomes of it */
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
     bool go_on;      /* a turn without new words: what was left open is taken up. No message then */

@@ -97,12 +97,14 @@ const char *turn_end_subtype(enum turn_end end)
 
 void turn_report_text(const struct turn_report *r, struct buf *ret)
 {
-    if (r->category.len) {
-        buf_adds(ret, "API Error: ");
-        if (r->api_status)
-            buf_addf(ret, "%d ", r->api_status);
+    if (!r->category.len) {
+        buf_add(ret, r->result);
+        return;
     }
-    buf_add(ret, r->result);
+    buf_adds(ret, "API Error: ");
+    if (r->api_status)
+        buf_addf(ret, "%d ", r->api_status);
+    buf_add(ret, r->error);
 }
 
 const char *turn_report_subtype(const struct turn_report *r)

@@ -85,7 +85,8 @@ enum event_kind {
     EVENT_COMMAND_PROGRESS, /* name: of a command that runs, text: what it has said last, replaces
                                what was shown */
     EVENT_NOTICE,    /* level, text: something a person should know; id: the input that will not
-                        be heard because of it, or empty */
+                        be heard because of it, or empty; name: "model_fallback": another model
+                        answers, data: the one before, model: the one that does; or empty */
     EVENT_TURN_DONE, /* report; json: the session's goal as it stands then, or empty */
 };
 
@@ -181,7 +182,7 @@ struct turn_report {
     struct str denials;     /* JSON array of {tool_name, tool_use_id, tool_input} */
     struct str deferred;    /* JSON {id, name, input} of the call, with END_TOOL_DEFERRED */
     struct str structured;  /* JSON that fits the schema; or empty */
-    struct str inputs;      /* JSON array: uuids of the inputs that it has heard, in order */
+    struct str inputs;      /* JSON array: uuids of the named inputs it has heard, in order */
     struct str first_input; /* the one that it answers; or empty */
     size_t queued;          /* inputs that wait */
     int64_t index;          /* of all results of the session in this process, from 0 */
@@ -209,6 +210,7 @@ struct event {
     struct str text, json, data;
     struct str show; /* of hooks, tasks and input: for people */
     bool is_error, aborted, ended;
+    bool is_named; /* of an input: its uuid is the client's own */
     bool has_code; /* of a hook's command */
     int code;
     enum event_user user;

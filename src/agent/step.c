@@ -243,14 +243,20 @@ static void step_account_void(struct step *s)
 }
 
 /* Another model answers from here on; the session tells it, too. */
-static void step_fell_back(struct step *s, struct str why)
+static void step_fell_back(struct step *s, struct str to, struct str why)
 {
+    struct event *e = agent_event(s->agent, EVENT_NOTICE);
     struct journal *journal = s->agent->spec.journal;
     struct err err = {0};
 
+    e->level = LEVEL_WARNING;
+    e->name = STR("model_fallback");
+    e->text = arena_str(&e->arena, why);
+    e->data = arena_str(&e->arena, agent_provider(s->agent, s->turn->provider)->model.name);
+    e->model = arena_str(&e->arena, to);
     s->turn->provider++;
     turn_again(s->turn, WHY_FALLBACK);
-    agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(why));
+    agent_emit(s->agent, e, s->turn->cancel);
     if (journal && journal->tell && journal->tell(journal, why, &err) < 0)
         log_debug("agent", "%s", err.text);
 }
@@ -293,7 +299,7 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     case LLM_FALLBACK:
         step_account_void(s);
         step_drop(s, ev->text);
-        step_fell_back(s, ev->text);
+        step_fell_back(s, ev->model, ev->text);
         break;
     case LLM_WAITING:
         e = agent_event(s->agent, EVENT_WAITING);

@@ -30,6 +30,7 @@ struct toolbox {
     VEC(const struct tool_entry *) entries;
     VEC(const struct json *) schemas; /* of the entry with the same index */
     VEC(struct llm_tool) llm;
+    struct map aliases; /* to the name that is meant */
     struct map by_name; /* to the entry's index, plus one */
     const struct tool_entry *owed;
     struct str names;
@@ -53,6 +54,7 @@ void toolbox_unref(struct toolbox *t)
     vec_release(&t->schemas);
     vec_release(&t->llm);
     map_release(&t->by_name);
+    map_release(&t->aliases);
     arena_release(&t->arena);
     toolbox_unref(t->from);
     mem_freep(&t);
@@ -193,6 +195,18 @@ static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
     return 0;
 }
 
+static void toolbox_take_aliases(struct toolbox *t, const struct toolbox_spec *spec)
+{
+    if (spec->from) {
+        MAP_EACH(&spec->from->aliases, it) {
+            map_set(&t->aliases, it->key, it->value); /* `from` lives as long */
+        }
+    }
+    for (size_t i = 0; spec->aliases && i + 1 < spec->aliases->len; i += 2)
+        map_set(&t->aliases, str_of(spec->aliases->ptr[i]),
+                arena_cstr(&t->arena, str_of(spec->aliases->ptr[i + 1])));
+}
+
 static void toolbox_write_names(struct toolbox *t)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(TOOLBOX_MAX_SCHEMA);
@@ -226,6 +240,7 @@ int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct er
         if (toolbox_add_copy(t, &spec->more[i], err) < 0)
             goto fail;
     }
+    toolbox_take_aliases(t, spec);
     toolbox_write_names(t);
     *ret = t;
     return 0;
@@ -242,8 +257,11 @@ const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count)
 
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name)
 {
+    const char *meant = map_get(&t->aliases, name);
     uintptr_t at;
 
+    if (meant)
+        name = str_of(meant);
     if (str_is(name, "Task"))
         name = STR("Agent");
     at = (uintptr_t)map_get(&t->by_name, name);

@@ -83,7 +83,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
                   end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF &&
                   end != END_TOOL_DEFERRED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
-    r->result = api || end == END_MODEL_ERROR ? r->error : arena_str(&e->arena, t->last_text);
+    r->result = api ? r->error : arena_str(&e->arena, t->last_text);
     r->category = api                      ? str_of(event_error_name(t->err.code, t->is_overloaded))
                   : end == END_MODEL_ERROR ? str_of(turn_model_category(t))
                                            : STR("");

@@ -147,6 +147,7 @@ static void answer_input(struct host *h, const struct agent_input *input)
     jw_object_end(&w);
     e = host_event(h, EVENT_USER);
     e->user = USER_INPUT;
+    e->is_named = input->is_named;
     e->id = arena_str(&e->arena, str_of(input->uuid));
     e->text = arena_str(&e->arena, buf_str(&text));
     e->json = arena_str(&e->arena, buf_str(&json));
@@ -171,7 +172,7 @@ static void answer_ends(struct host *h, const struct host_answer *a)
 
     r->end = END_COMPLETED;
     r->index = host_count_result(h);
-    if (a->input && a->input->message)
+    if (a->input && a->input->is_named)
         answer_name_input(a->input, e, r);
     r->is_error = a->is_error;
     r->result = arena_str(&e->arena, a->text);

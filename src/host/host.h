@@ -105,6 +105,9 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
+/* Names of tools and, behind each, the tool that is meant when the model says it. */
+int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 /* Lent. With disableAllHooks it is never asked, and a notice says so. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 

@@ -49,7 +49,8 @@ struct host {
     bool has_only_tools;
     struct prompt_spec prompt;
     struct briefing briefing;
-    struct buf schema;
+    struct buf schema, plan_steps;
+    struct strv aliases; /* of tools: name, what is meant, … */
     struct hook_registry *registry;
     struct runner *runner;
     struct hook_watch aside_watch; /* of those that nobody waits for */

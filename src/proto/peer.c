@@ -10,6 +10,7 @@
 #include "agent/ask.h"
 #include "agent/event.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -41,8 +42,9 @@ struct peer {
     struct ask_front *front;
     VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
-    bool was_asked; /* in the session that it has left */
-    char asks[16];  /* what the ids of its requests begin with, in this process alone */
+    bool was_asked;      /* in the session that it has left */
+    struct buf commands; /* JSON, as the client knows them; empty: it does not */
+    char asks[16];       /* what the ids of its requests begin with, in this process alone */
 };
 
 static void line_mail_free(struct mail *m)
@@ -151,6 +153,7 @@ struct peer *peer_new(const struct peer_spec *spec)
     p->spec = *spec;
     (void)id_make(p->asks, sizeof(p->asks), ASK_PREFIX, ASK_CHARS);
     p->asks[strlen(ASK_PREFIX) + ASK_CHARS] = '-';
+    buf_init(&p->commands, PEER_MAX_OUT);
     stream_json_init(&p->renderer, &spec->session->options, &spec->session->show);
     return p;
 }
@@ -162,6 +165,7 @@ void peer_free(struct peer *p)
     observer_free(p->observer);
     ask_front_leave(p->front);
     vec_release(&p->asked);
+    buf_release(&p->commands);
     stream_json_release(&p->renderer);
     mem_freep(&p);
 }
@@ -213,6 +217,42 @@ void peer_enter(struct peer *p)
     peer_observe(p, /*from=*/1, p->observer_flags);
     if (p->was_asked)
         peer_answer_asks(p);
+}
+
+void peer_say_reset(struct peer *p)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
+    const char *session = host_session(p->spec.session->host);
+    char uuid[ID_UUID_LEN + 1];
+    char when[25];
+
+    id_uuid(uuid);
+    clock_iso(clock_wall_ms(), when);
+    buf_addf(
+        &line,
+        "{\"type\":\"conversation_reset\",\"new_conversation_id\":\"%s\",\"trigger\":\"clear\","
+        "\"timestamp\":\"%s\",\"session_id\":\"%s\",\"uuid\":\"%s\"}\n",
+        session, when, session, uuid);
+    peer_send(p, &line);
+}
+
+void peer_say_commands(struct peer *p, struct str commands, bool know)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
+    char uuid[ID_UUID_LEN + 1];
+
+    if (!know && (!p->commands.len || str_eq(buf_str(&p->commands), commands)))
+        return;
+    buf_clear(&p->commands);
+    buf_add(&p->commands, commands);
+    if (know)
+        return;
+    id_uuid(uuid);
+    buf_addf(&line,
+             "{\"type\":\"system\",\"subtype\":\"commands_changed\",\"commands\":%.*s,"
+             "\"session_id\":\"%s\",\"uuid\":\"%s\"}\n",
+             STR_ARG(commands), host_session(p->spec.session->host), uuid);
+    peer_send(p, &line);
 }
 
 static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)
@@ -478,7 +518,8 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
         return 0; /* sent again, after a connection that broke */
     if (id_is_uuid(uuid) && p->spec.owner && p->spec.session->said.len < PEER_MAX_SAID)
         map_set(&p->spec.session->said, uuid, p);
-    if (id_is_uuid(uuid)) /* it names a line of the transcript, whose readers want one */
+    input.is_named = id_is_uuid(uuid);
+    if (input.is_named) /* it names a line of the transcript, whose readers want one */
         memcpy(input.uuid, uuid.ptr, ID_UUID_LEN);
     else
         id_uuid(input.uuid);

@@ -98,6 +98,11 @@ void peer_take_back_asks(struct peer *p);
  * peer_enter(): there is another one. */
 void peer_leave(struct peer *p);
 void peer_enter(struct peer *p);
+/* The conversation before is gone: "conversation_reset". */
+void peer_say_reset(struct peer *p);
+/* The commands that can be typed, as they are now ([{name,description,argumentHint}]): the client
+ * is sent them when they are others than those it knows. know: it knows these now. */
+void peer_say_commands(struct peer *p, struct str commands, bool know);
 
 /* For the user in front of the client, and its log. */
 void peer_complain(struct peer *p, const char *text);

@@ -222,6 +222,7 @@ static int renew(struct stdio *s, struct err *err)
     if (!s->input_over)
         sdk_hooks_reopen(spec->session->hooks);
     peer_enter(s->peer);
+    peer_say_reset(s->peer);
     if (enter(s, err) < 0) {
         slash_inputs_release(&behind);
         return -1;

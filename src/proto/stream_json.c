@@ -136,6 +136,49 @@ static void render_notice(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+static void render_fallback(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "model_fallback");
+
+    jw_kcstr(w, "trigger", "overloaded");
+    jw_kstr(w, "original_model", e->data);
+    jw_kstr(w, "fallback_model", e->model);
+    jw_kstr(w, "content", e->text);
+    line_end(&l);
+}
+
+/* Hosts that follow the state of a session follow each message, too. */
+static void render_lifecycle(const struct stream_json *r, const struct event *e, unsigned number,
+                             struct str uuid, const char *state, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w;
+
+    if (!r->options.states || !uuid.len)
+        return;
+    w = line_begin(&l, out, e, number, "command_lifecycle", NULL);
+    jw_kstr(w, "command_uuid", uuid);
+    jw_kcstr(w, "state", state);
+    line_end(&l);
+}
+
+/* The turn is over, and with it all messages that it has heard. */
+static void render_completed(const struct stream_json *r, const struct event *e, struct buf *out)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    bool is_cut = e->report->end == END_ABORTED_STREAMING || e->report->end == END_ABORTED_TOOLS;
+    const struct json *inputs = NULL;
+    unsigned number = 0x100;
+
+    if (!r->options.states || !e->report->inputs.len ||
+        json_parse(&arena, e->report->inputs, &inputs, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(inputs, uuid) {
+        render_lifecycle(r, e, number++, json_str(uuid), is_cut ? "cancelled" : "completed", out);
+    }
+}
+
 static const char *hook_outcome(const struct event *e)
 {
     if (e->error == ERR_CANCELLED)
@@ -408,6 +451,8 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         render_tool_done(e, out);
         break;
     case EVENT_USER:
+        if (e->user == USER_INPUT && e->is_named)
+            render_lifecycle(r, e, 0x100, e->id, "started", out);
         render_user(r, e, out);
         break;
     case EVENT_RETRY:
@@ -452,9 +497,13 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_COMMAND_PROGRESS: /* what it has said comes with its answer */
         break;
     case EVENT_NOTICE:
-        render_notice(e, out);
+        if (str_is(e->name, "model_fallback"))
+            render_fallback(e, out);
+        else
+            render_notice(e, out);
         break;
     case EVENT_TURN_DONE:
+        render_completed(r, e, out);
         stream_turn_done(r, e, out);
         break;
     }

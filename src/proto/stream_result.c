@@ -48,10 +48,12 @@ static void render_synthetic(const struct event *e, struct buf *out)
 /* As clients know those that serve Claude; others by their own names. */
 static void write_provider(struct jw *w, struct str name)
 {
-    struct model m;
+    struct model m = {0};
+    size_t i = 0;
 
-    model_find(STR(""), name, &m);
-    if (m.provider.len)
+    while (model_at(i, &m) && !str_eq(m.name, name))
+        i++;
+    if (str_eq(m.name, name))
         jw_kstr(w, "provider", str_is(m.provider, "anthropic") ? STR("firstParty") : m.provider);
 }
 
