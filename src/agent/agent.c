@@ -14,7 +14,6 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/recall.h"
 #include "agent/toolbox.h"
@@ -146,29 +145,6 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-/* The begin or end of a background command: for observers, and the end for the model too. */
-static void agent_hear(struct agent *a, const struct news *n)
-{
-    bool over = n->status != NEWS_RUNNING;
-    struct event *e = agent_event(a, over ? EVENT_TASK_DONE : EVENT_TASK_STARTED);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
-
-    e->id = arena_str(&e->arena, str_of(n->task_id));
-    e->tool_id = arena_str(&e->arena, str_of(n->tool_use_id));
-    e->name = str_of(news_status_name(n->status));
-    e->text = arena_str(&e->arena, str_of(over ? n->summary : n->what));
-    e->show = arena_str(&e->arena, str_of(n->what));
-    e->data = arena_str(&e->arena, str_of(n->output_path));
-    agent_emit(a, e, a->spec.cancel);
-    if (!over || n->is_known)
-        return;
-    buf_addf(&text, "The background command %s (%s) has ended: %s.", n->task_id, n->what,
-             n->summary);
-    if (n->output_path)
-        buf_addf(&text, " Its output: BashOutput, or the file %s.", n->output_path);
-    agent_notify(a, buf_str(&text), /*wake=*/true);
-}
-
 /* Another agent begins with what was said here; this thread alone touches the conversation. */
 struct talk {
     struct inquiry inquiry;
@@ -201,8 +177,6 @@ void agent_reap(struct agent *a, struct mail *m)
 {
     struct talk *talk;
 
-    if (m->kind == &news_kind)
-        agent_hear(a, (const struct news *)m);
     talk = (struct talk *)inquiry_of(m);
     if (talk)
         agent_answer_talk(a, talk);
@@ -243,26 +217,16 @@ static void agent_append(struct agent *a, const struct agent_input *in)
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
-static bool agent_is_woken(struct agent *a)
-{
-    bool wake;
-
-    lock_take(&a->lock);
-    wake = a->wake;
-    lock_give(&a->lock);
-    return wake;
-}
-
 /* A turn that nobody asked for: a background command has something to say. */
 static void agent_run_note(struct agent *a)
 {
-    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
+    CLEANUP(agent_input_release) struct agent_input note = {0};
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
     struct agent_input in = {.is_note = true};
 
-    if (!agent_take_note(a, &note))
+    if (!inputs_next_note(a->inputs, &note))
         return;
-    reminder_add(&text, buf_str(&note));
+    reminder_add(&text, note.message->blocks[0].text);
     in.message = message_user_text(buf_str(&text));
     id_uuid(in.uuid);
     turn_run(a, &in);
@@ -286,9 +250,10 @@ static bool agent_is_over(struct agent *a, bool gone)
     bool over;
 
     lock_take(&a->lock);
-    over = a->finishing && (gone || !a->queue.len);
+    over = a->finishing;
     lock_give(&a->lock);
-    return over;
+    return over && (gone || (!inputs_waiting(a->inputs) &&
+                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
 }
 
 /* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
@@ -324,15 +289,16 @@ static bool agent_work(struct agent *a)
             agent_run_start(a);
         if (agent_take_back(a))
             continue;
-        if (!gone && agent_next_input(a, /*between=*/false, &in)) {
+        if (!gone && inputs_next(a->inputs, /*between=*/false, &in)) {
             if (in.no_query)
                 agent_append(a, &in);
             else
                 turn_run(a, &in);
             agent_input_release(&in);
+            inputs_heard(a->inputs);
             continue;
         }
-        if (!gone && agent_is_woken(a) && !agent_is_over(a, gone)) {
+        if (!gone && inputs_is_woken(a->inputs) && !agent_is_over(a, gone)) {
             agent_run_note(a);
             continue;
         }
@@ -419,8 +385,7 @@ static void agent_recall(struct agent *a, struct recall *r)
     agent_adopt(a, r);
     VEC_EACH(&r->queued, in) {
         in->kept = true;
-        vec_push(&a->queue, *in);
-        in->message = NULL;
+        inputs_put(a->inputs, in);
     }
     a->takes_up = r->queued.len > 0;
     r->queued.len = 0;
@@ -444,6 +409,8 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
+    a->own_inputs = spec->inputs ? NULL : inputs_new();
+    a->inputs = spec->inputs ? spec->inputs : a->own_inputs;
     buf_init(&a->start_note, HOOK_MAX_TEXT);
     a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
     if (spec->recall && !spec->spending)
@@ -456,7 +423,6 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->crew = spec->crew ? spec->crew : a->own_crew;
     a->aside_cancel = cancel_new(spec->cancel);
     a->pace = mem_zalloc(sizeof(*a->pace));
-    news_send_to(a->spec.workspace, a->mail);
     return a;
 }
 
@@ -498,20 +464,14 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    lock_take(&a->lock);
-    agent_drop_queue(a); /* what is in the journal waits there */
-    lock_give(&a->lock);
+    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* what is in the journal waits there */
     agent_stop(a);
     cancel_set(a->aside_cancel);
     crew_free(a->own_crew);
     cancel_unref(a->aside_cancel);
     vec_release(&a->stragglers);
-    agent_drop_queue(a);
-    vec_release(&a->queue);
-    VEC_EACH(&a->notes, note) {
-        mem_freep(note);
-    }
-    vec_release(&a->notes);
+    inputs_leave(a->inputs);
+    inputs_free(a->own_inputs);
     agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
@@ -519,7 +479,6 @@ void agent_free(struct agent *a)
     for (size_t i = 0; i < a->spec.provider_count; i++)
         provider_release(&a->providers[i]);
     mem_freep(&a->providers);
-    news_send_to(a->spec.workspace, NULL);
     pace_release(a->pace);
     mem_freep(&a->pace);
     history_release(&a->history);
@@ -545,9 +504,9 @@ bool agent_rests(struct agent *a)
     bool rests;
 
     lock_take(&a->lock);
-    rests = !a->busy && !a->turn_cancel && !a->queue.len && !a->wake && !a->wants_start;
+    rests = !a->turn_cancel && !a->wants_start;
     lock_give(&a->lock);
-    return rests;
+    return rests && inputs_rests(a->inputs) && !inputs_is_woken(a->inputs);
 }
 
 void agent_ask_start(struct agent *a)

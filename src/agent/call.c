@@ -221,6 +221,15 @@ static void call_progress(struct tool_call *tool_call, struct str text)
     agent_emit(c->agent, e, c->cancel);
 }
 
+static int call_ask_hooks(struct tool_call *tool_call, const char *event, struct str members,
+                          struct buf *ret_reason, struct err *err)
+{
+    struct call *c = tool_call->agent;
+
+    /* Touches only what any thread may. */
+    return agent_ask_hooks((struct agent *)c->agent, event, members, c, c->cancel, ret_reason, err);
+}
+
 void call_hook_input(const struct call *c, enum hook_event event, struct jw *w)
 {
     agent_hook_begin(c->agent, w, event);
@@ -279,9 +288,11 @@ struct tool_call call_for_tool(struct call *c)
         .referee = spec->referee,
         .spending = spec->spending,
         .spawner = spec->spawner,
+        .team = spec->team,
         .model_name = c->model,
         .cancel = c->cancel,
         .progress = call_progress,
+        .hook = call_ask_hooks,
         .agent = c,
     };
 }

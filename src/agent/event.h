@@ -67,21 +67,25 @@ enum event_kind {
                                standard error; duration_ms */
     EVENT_HANDLER_DONE,     /* the same, but of each the beginning; is_error, error; has_code,
                                code: a command's */
-    EVENT_TASK_STARTED,     /* a background command: id, tool_id, text: what it is */
-    EVENT_TASK_DONE,   /* id, tool_id, text: how it ended, show: what it is, name: completed failed
-                          killed, data: output file */
-    EVENT_COMPACTING,  /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
-    EVENT_COMPACTED,   /* the same; is_error and text: why not; else post_tokens, usage.input is
-                          the same, text for a person; duration_ms; uuid: of the boundary */
-    EVENT_REWOUND,     /* somebody went back: id: to before which message, name: "files",
-                          "conversation", "both"; text for a person; uuid: of the line that says
-                          so; post_tokens and usage.input: of what is left */
-    EVENT_GOAL,        /* name: "goal_set", "goal_verdict", …; json: an object that says more */
-    EVENT_ACTIVE_GOAL, /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
-                          it is now, or null */
-    EVENT_COMMAND,     /* name: of a slash command, text: its answer, data: the same with SGR
-                          codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
-                          the same, RUNNING: a turn runs or begins */
+    /* Tasks (agent/task.h): id, tool_id, show: what it is, name: its state, data: output file,
+     * task. They are the session's, whichever agent has started the task. */
+    EVENT_TASK_STARTED,  /* text: what it is */
+    EVENT_TASK_PROGRESS, /* of an agent, text: what it does */
+    EVENT_TASK_UPDATED, /* json: what has changed: {status?, end_time?, error?, is_backgrounded?} */
+    EVENT_TASK_DONE,    /* text: how it ended, or an agent's report */
+    EVENT_TASKS,        /* json: an array of all that run in the background */
+    EVENT_COMPACTING,   /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
+    EVENT_COMPACTED,    /* the same; is_error and text: why not; else post_tokens, usage.input is
+                           the same, text for a person; duration_ms; uuid: of the boundary */
+    EVENT_REWOUND,      /* somebody went back: id: to before which message, name: "files",
+                           "conversation", "both"; text for a person; uuid: of the line that says
+                           so; post_tokens and usage.input: of what is left */
+    EVENT_GOAL,         /* name: "goal_set", "goal_verdict", …; json: an object that says more */
+    EVENT_ACTIVE_GOAL,  /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
+                           it is now, or null */
+    EVENT_COMMAND,      /* name: of a slash command, text: its answer, data: the same with SGR
+                           codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
+                           the same, RUNNING: a turn runs or begins */
     EVENT_COMMAND_PROGRESS, /* name: of a command that runs, text: what it has said last, replaces
                                what was shown */
     EVENT_NOTICE,    /* level, text: something a person should know; id: the input that will not
@@ -109,10 +113,12 @@ enum event_level {
 };
 
 enum event_user {
-    USER_INPUT,    /* what a person or client said */
-    USER_APPENDED, /* the same, for a later turn; only a journal is told */
-    USER_MARKER,   /* "[Request interrupted by user]" */
-    USER_ADDED,    /* reminders, hook feedback, "go on": made by tenax */
+    USER_INPUT,          /* what a person or client said */
+    USER_APPENDED,       /* the same, for a later turn; only a journal is told */
+    USER_MARKER,         /* "[Request interrupted by user]" */
+    USER_ADDED,          /* reminders, hook feedback, "go on": made by tenax */
+    USER_NOTICE,         /* a notice (agent/notice.h) that began a turn; in its wrapping */
+    USER_NOTICE_BETWEEN, /* the same, heard between two steps */
 };
 
 /* Why a turn ended. */
@@ -194,6 +200,19 @@ void turn_report_text(const struct turn_report *r, struct buf *ret);
 const char *turn_report_subtype(const struct turn_report *r);
 bool turn_report_is_error(const struct turn_report *r);
 
+/* Of events about a task. */
+struct event_task {
+    const char *run;   /* id of this run of it */
+    const char *kind;  /* "local_agent" */
+    const char *type;  /* of an agent; or NULL */
+    const char *owner; /* the agent that started it: "main", or its id */
+    int depth;
+    bool is_agent, is_background, has_usage;
+    struct str prompt; /* with TASK_STARTED, of an agent */
+    struct str tool;   /* that it called last; or empty */
+    int64_t tokens, tool_uses, duration_ms;
+};
+
 struct event {
     uint64_t seq; /* from 1 */
     char uuid[ID_UUID_LEN + 1];
@@ -228,6 +247,7 @@ struct event {
     int64_t processed, total, cached;
     int64_t pre_tokens, post_tokens; /* about */
     const struct turn_report *report;
+    const struct event_task *task;
     const struct llm_rate *rate; /* NULL: the server says nothing of limits */
 
     atomic_int refs;    /* from here on the event's own: a copy has nothing of it */

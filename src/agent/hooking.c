@@ -17,6 +17,7 @@
 #include "conf/conf.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
+#include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "sync/cancel.h"
@@ -237,6 +238,48 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     if (r < 0 && err->code != ERR_CANCELLED && err->code != ERR_DENIED)
         agent_notice(a, LEVEL_WARNING, "%s hook error: %s", hook_event_name(event), err->text);
     return r;
+}
+
+int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
+                    struct cancel *cancel, struct buf *ret_reason, struct err *err)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *own = NULL;
+    enum hook_event which;
+    struct jw w;
+
+    if (!hook_event_parse(str_of(event), &which))
+        BUG("there is no event %s", event);
+    if (!agent_hook_wanted(a, which, STR("")))
+        return 0;
+    if (json_parse(&arena, members, &own, /*ret_info=*/NULL, err) < 0)
+        return -1;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, which);
+    JSON_EACH(own, it) {
+        jw_key_str(&w, json_key(it));
+        jw_json(&w, it);
+    }
+    jw_object_end(&w);
+    if (agent_hook_run(a, which, STR(""), buf_str(&json), /*call=*/NULL, cancel, &o, err) < 0 &&
+        (err->code == ERR_CANCELLED || err->code == ERR_DENIED)) {
+        if (err->code == ERR_CANCELLED)
+            return -1;
+        hook_outcome_decide(&o, HOOK_DENY, str_of(err->text));
+    }
+    err_clear(err);
+    if (call)
+        call_heed(call, &o);
+    else if (o.context.len)
+        agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), buf_str(&o.context), /*wake=*/false);
+    if (o.decision != HOOK_DENY && !o.stop)
+        return 0;
+    buf_add(ret_reason, o.reason.len ? buf_str(&o.reason) : buf_str(&o.stop_reason));
+    if (!ret_reason->len)
+        buf_addf(ret_reason, "a %s hook says no", event);
+    return 1;
 }
 
 bool agent_may_change(struct agent *a, const char *source, const char *path)

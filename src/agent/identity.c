@@ -28,5 +28,8 @@ struct identity identity_copy(struct arena *arena, const struct identity *i)
     return (struct identity){.session = copy(arena, i->session),
                              .agent = copy(arena, i->agent),
                              .type = copy(arena, i->type),
-                             .parent = copy(arena, i->parent)};
+                             .parent = copy(arena, i->parent),
+                             .task = copy(arena, i->task),
+                             .depth = i->depth,
+                             .in_background = i->in_background};
 }

@@ -12,6 +12,9 @@ struct identity {
     const char *agent;   /* "main"; of a child its id */
     const char *type;    /* of a child: "Explore"; NULL: the main agent */
     const char *parent;  /* of a child: the tool_use that started it; NULL: none */
+    const char *task;    /* of a child: what it does, in a few words; or NULL */
+    int depth;           /* of a child: 1 when main has started it; 0: main */
+    bool in_background;  /* of a child: it was started there */
 };
 
 #define IDENTITY_MAIN "main"

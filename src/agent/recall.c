@@ -12,6 +12,7 @@
 #include "agent/event.h"
 #include "agent/history.h"
 #include "agent/hook.h"
+#include "agent/notice.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -187,6 +188,13 @@ static void reader_queued_line(struct reader *r, const struct json *v)
     if (json_i64(json_get(v, "when"), &when) && when == INPUT_NEXT)
         in.when = INPUT_NEXT;
     in.no_query = json_get_bool(v, "noQuery", false);
+    in.is_notice = str_is(json_get_str(json_get(v, "origin"), "kind"), NOTICE_ORIGIN);
+    if (in.is_notice) {
+        struct str run = json_get_str(json_get(v, "origin"), "runId");
+
+        in.when = INPUT_NEXT;
+        snprintf(in.run, sizeof(in.run), "%.*s", STR_ARG(str_clip(run, sizeof(in.run) - 1)));
+    }
     if (message_parse(json_get(v, "message"), &in.message, /*err=*/NULL) < 0)
         in.message = message_user_text(json_get_str(v, "content"));
     message_add_own(in.message, json_get(v, "blockData"));
@@ -427,6 +435,11 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     attachment_text(json_get(attachment, "snippet"), &text);
     if (text.len)
         reminder_add(&told, buf_str(&text));
+    if (str_is(json_get_str(attachment, "commandMode"), NOTICE_ORIGIN)) {
+        buf_clear(&told);
+        notice_wrap(buf_str(&prompt), &told);
+        buf_clear(&prompt);
+    }
     b.text = prompt.len ? buf_str(&prompt) : buf_str(&told);
     if (b.text.len)
         message_add(reader_part(r, ROLE_USER), &b);
@@ -453,6 +466,17 @@ static void reader_turn(struct reader *r, const struct load_entry *e, const stru
         r->is_deferred = str_is(json_get_str(line, "reason"), turn_end_name(END_TOOL_DEFERRED));
 }
 
+/* As it was said: in its wrapping. */
+static void reader_notice(struct reader *r, struct str bare, struct str uuid)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
+
+    notice_wrap(bare, &text);
+    b.text = buf_str(&text);
+    message_add(reader_part(r, ROLE_USER), &b);
+}
+
 static int reader_line(struct reader *r, const struct load_entry *e, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -476,6 +500,10 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
         return 0;
     }
     message_add_own(m, json_get(line, "blockData"));
+    if (str_is(json_get_str(json_get(line, "origin"), "kind"), NOTICE_ORIGIN)) {
+        reader_notice(r, json_str(json_path(line, "message.content")), uuid);
+        return 0;
+    }
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
         if (e->flags & LOAD_TOOL_RESULT)

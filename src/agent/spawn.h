@@ -28,6 +28,7 @@ struct err;
 struct event;
 struct identity;
 struct strv;
+struct tool_entry;
 
 #define SPAWN_MAX 4096 /* children of a session at a time; more are an error */
 #define SPAWN_MAX_PROMPT ((size_t)1 << 20)
@@ -37,18 +38,30 @@ struct strv;
  * child has it. */
 struct spawn_spec {
     const struct identity *by; /* who starts it; NULL: the main agent */
+    const char *id;            /* its id, when it has one already: "a" and 16 digits; or NULL */
     struct str prompt;
-    struct str type;    /* "Explore"; events, asks and hooks carry it */
-    struct str tool_id; /* the call that starts it; lines of SDKs carry it; empty: none */
-    bool forks;         /* it knows the conversation so far; else it begins with the prompt alone */
-    struct str system;  /* its system prompt */
+    struct str about;        /* what it does, in a few words, for people; or empty */
+    int depth;               /* identity.depth */
+    bool in_background;      /* nobody waits for it */
+    bool is_read_only;       /* whatever it calls, it changes nothing */
+    bool omits_instructions; /* it is told its surroundings, but no instruction files */
+    bool resumes;            /* its conversation is the one in its file (id says which) */
+    struct str type;         /* "Explore"; events, asks and hooks carry it */
+    struct str tool_id;      /* the call that starts it; lines of SDKs carry it; empty: none */
+    bool forks;        /* it knows the conversation so far; else it begins with the prompt alone */
+    struct str system; /* its system prompt */
     const struct strv *tools; /* names, of those that the starting agent has */
-    struct str schema;        /* of its answer: a JSON schema */
-    struct str model;         /* as --model takes it */
+    /* Another choice among those; NULL: all. */
+    bool (*wants_tool)(void *arg, const struct tool_entry *e);
+    void *wants_arg;
+    struct str schema; /* of its answer: a JSON schema */
+    struct str model;  /* as --model takes it */
     enum effort effort;
     struct str mode; /* a permission mode: "plan". Empty: the session's, as it changes */
     const char *dir; /* where it works: a folder, or a worktree that the caller has made */
     int64_t max_steps;
+    /* Called with each of its events, on its threads, before others see it. NULL: nobody hears. */
+    void (*hears)(void *arg, const char *id, const struct event *e);
     /* Called each time that it comes to rest, on its thread, with no lock held. It may call
      * anything here but forget(). */
     void (*rests)(void *arg, const char *id);

@@ -25,6 +25,7 @@
 #include "guard/tool_flags.h"
 #include "llm/event.h"
 
+struct agent_command;
 struct arena;
 struct asker;
 struct cancel;
@@ -39,6 +40,7 @@ struct referee;
 struct sandbox;
 struct spawner;
 struct spending;
+struct team;
 struct trial;
 struct workspace;
 
@@ -59,11 +61,16 @@ struct tool_result {
     bool is_capped;   /* the tool has cut and spilled its text itself */
     bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
     bool ends_turn;   /* and wants the turn to end */
+    /* A skill was called: its text, which the model gets behind the results, and what it grants for
+     * the rest of the turn; NULL: nothing. */
+    struct buf follow;
+    struct agent_command *command;
 };
 
 #define TOOL_RESULT_INIT                                                                           \
     {                                                                                              \
-        .text = BUF_INIT(TOOL_MAX_TEXT), .data = BUF_INIT(TOOL_MAX_TEXT)                           \
+        .text = BUF_INIT(TOOL_MAX_TEXT), .data = BUF_INIT(TOOL_MAX_TEXT),                          \
+        .follow = BUF_INIT(TOOL_MAX_TEXT)                                                          \
     }
 void tool_result_release(struct tool_result *r);
 
@@ -83,11 +90,17 @@ struct tool_call {
     struct referee *referee;   /* NULL: there is none */
     struct spending *spending; /* where calls of a model are paid; NULL: they cost nothing */
     struct spawner *spawner;   /* to start agents; NULL: none can be started here */
+    struct team *team;         /* the session's team and its task list; NULL: none */
     const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
     /* What is going on, for people: replaces what was said before. Any thread. */
     void (*progress)(struct tool_call *call, struct str text);
+    /* Asks the hooks of an event of the tool's own ("TaskCreated"), whose input has these members
+     * (a JSON object) beside the common ones. 1: a hook objects, with its reason; 0: none; -1.
+     * NULL: there are no hooks. */
+    int (*hook)(struct tool_call *call, const char *event, struct str members,
+                struct buf *ret_reason, struct err *err);
     void *agent; /* of progress() */
 };
 

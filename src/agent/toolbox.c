@@ -29,9 +29,10 @@ struct toolbox {
     struct arena arena;
     VEC(const struct tool_entry *) entries;
     VEC(const struct json *) schemas; /* of the entry with the same index */
-    VEC(struct llm_tool) llm;
-    struct map aliases; /* to the name that is meant */
-    struct map by_name; /* to the entry's index, plus one */
+    VEC(struct llm_tool) words;       /* the same */
+    VEC(struct llm_tool) llm;         /* of those that are offered */
+    struct map aliases;               /* to the name that is meant */
+    struct map by_name;               /* to the entry's index, plus one */
     const struct tool_entry *owed;
     struct str names;
     void (*release)(void *arg);
@@ -52,6 +53,7 @@ void toolbox_unref(struct toolbox *t)
         t->release(t->release_arg);
     vec_release(&t->entries);
     vec_release(&t->schemas);
+    vec_release(&t->words);
     vec_release(&t->llm);
     map_release(&t->by_name);
     map_release(&t->aliases);
@@ -69,15 +71,17 @@ static int toolbox_check_room(const struct toolbox *t, const struct tool_entry *
     return 0;
 }
 
-static struct llm_tool *toolbox_put(struct toolbox *t, const struct tool_entry *e,
-                                    const struct json *schema)
+static void toolbox_put(struct toolbox *t, const struct tool_entry *e, const struct json *schema,
+                        const struct llm_tool *words)
 {
     vec_push(&t->entries, e);
     vec_push(&t->schemas, schema);
     map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->entries.len);
     if (e->flags & TOOL_OWED)
         t->owed = e;
-    return vec_add(&t->llm);
+    vec_push(&t->words, *words);
+    if (!(e->flags & TOOL_HIDDEN))
+        vec_push(&t->llm, *words);
 }
 
 static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err *err)
@@ -85,7 +89,7 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
     CLEANUP(buf_release) struct buf text = BUF_INIT(TOOLBOX_MAX_SCHEMA);
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     const struct json *schema;
-    struct llm_tool *llm;
+    struct llm_tool llm = {0};
     struct jw w;
 
     if (toolbox_check_room(t, e, err) < 0)
@@ -98,12 +102,12 @@ static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &words, JW_CLEAN);
     jw_cstr(&w, e->text);
-    llm = toolbox_put(t, e, schema);
-    llm->name = str_of(e->name);
-    llm->description = str_of(e->text);
-    llm->description_json = arena_str(&t->arena, buf_str(&words));
-    llm->schema = arena_str(&t->arena, buf_str(&text));
-    llm->is_clean = json_is(schema, JSON_OBJECT);
+    llm.name = str_of(e->name);
+    llm.description = str_of(e->text);
+    llm.description_json = arena_str(&t->arena, buf_str(&words));
+    llm.schema = arena_str(&t->arena, buf_str(&text));
+    llm.is_clean = json_is(schema, JSON_OBJECT);
+    toolbox_put(t, e, schema, &llm);
     return 0;
 }
 
@@ -148,6 +152,8 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
 
     if (spec->only && !strv_has(spec->only, name))
         return false;
+    if (spec->wants && !spec->wants(spec->wants_arg, e))
+        return false;
     if (e->offered && !e->offered(e, spec->conf, spec->provider))
         return false;
     return !spec->permit || permit_offers(spec->permit, name);
@@ -166,7 +172,7 @@ static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, str
             continue;
         if (toolbox_check_room(t, e, err) < 0)
             return -1;
-        *toolbox_put(t, e, spec->from->schemas.ptr[i]) = spec->from->llm.ptr[i];
+        toolbox_put(t, e, spec->from->schemas.ptr[i], &spec->from->words.ptr[i]);
     }
     return 0;
 }
@@ -215,7 +221,8 @@ static void toolbox_write_names(struct toolbox *t)
     jw_init(&w, &names, 0);
     jw_array(&w);
     VEC_EACH(&t->entries, e) {
-        jw_cstr(&w, (*e)->name);
+        if (!((*e)->flags & TOOL_HIDDEN))
+            jw_cstr(&w, (*e)->name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));

@@ -32,6 +32,9 @@ struct toolbox_spec {
     const struct strv
         *aliases; /* name, the tool that is meant, name, …; NULL: none. One that a
                      row is for is not looked at again. Children have their parent's */
+    /* Another choice among the rows; NULL: all. */
+    bool (*wants)(void *arg, const struct tool_entry *e);
+    void *wants_arg;
     const struct conf *conf;
     const struct provider *provider;
     struct permit *permit; /* NULL: offers everything */

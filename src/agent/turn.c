@@ -7,9 +7,9 @@
 #include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
-#include "agent/news.h"
 #include "agent/pace.h"
 #include "agent/step.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -151,7 +151,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_kbool(&w, "stop_hook_active", t->sent_back);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_key(&w, "background_tasks");
-    news_write_running(a->spec.workspace, &w);
+    task_write_running(a->spec.workspace, &w);
     jw_key(&w, "session_crons");
     jw_array(&w);
     jw_array_end(&w);
@@ -490,7 +490,6 @@ static void turn_begin(struct agent *a, struct turn *t)
     lock_take(&a->lock);
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
-    a->dropped_queue = false;
     lock_give(&a->lock);
 
     agent_take_over(a);
@@ -523,8 +522,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     turn_return(a);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
-    a->busy = false; /* whoever hears that it is over may ask for what needs an idle agent */
     lock_give(&a->lock);
+    inputs_heard(a->inputs); /* a client that sees the end may ask for what needs an idle agent */
     turn_report(a, t, end);
     a->step = 0;
     a->idle_since_ms = clock_mono_ms();

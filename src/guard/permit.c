@@ -489,6 +489,16 @@ struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandb
     return branch;
 }
 
+void permit_set_read_only(struct permit *p)
+{
+    p->is_read_only = true;
+}
+
+bool permit_is_read_only(const struct permit *p)
+{
+    return p->is_read_only;
+}
+
 void permit_free(struct permit *p)
 {
     if (!p)

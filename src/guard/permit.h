@@ -107,6 +107,9 @@ void permit_return(struct permit *p);
  * change, and updates of it are updates of p. Its mode is the session's until it is given one of
  * its own, and what is lent to it nobody else has. p outlives it. */
 struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s);
+/* Of a branch, before it is shared: whatever its mode, calls only look, as in plan mode. */
+void permit_set_read_only(struct permit *p);
+bool permit_is_read_only(const struct permit *p);
 /* Another one with the rules and the mode of this moment, for a question "what if". */
 struct permit *permit_copy(struct permit *p);
 /* What "always allow" would do, as such a JSON array; nothing when there is no suggestion. */

@@ -226,7 +226,8 @@ static bool judge_is_protected(const struct judge *j)
 {
     if (j->subject->about == ABOUT_PATH)
         return j->subject->writes &&
-               (protected_path(j->subject->text) || protected_path(str_of(j->real)));
+               (protected_path(j->subject->text) || protected_path(str_of(j->real)) ||
+                (!(j->flags & TOOL_ON_TRIAL) && sandbox_keeps(j->permit->sandbox, j->real)));
     VEC_EACH(&j->files, file) {
         if (file->writes && protected_path(file->path))
             return true;
@@ -500,11 +501,13 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_DENY, "rule", "the command of this turn allows no such call");
         return;
     }
-    if (j->state->mode == MODE_PLAN && !(j->flags & (TOOL_FREE | TOOL_PERSON)) &&
-        (j->can_try || !judge_only_looks(j))) {
+    if ((j->state->mode == MODE_PLAN || j->permit->is_read_only) &&
+        !(j->flags & (TOOL_FREE | TOOL_PERSON)) && (j->can_try || !judge_only_looks(j))) {
         j->answer->has_trial = j->can_try && !judge_find(j, RULE_ASK);
-        judge_say(j, PERMIT_DENY, "mode",
-                  "plan mode is for looking: nothing is changed until the plan is accepted");
+        judge_say(j, PERMIT_DENY, "mode", "%s",
+                  j->permit->is_read_only
+                      ? "this agent is for looking: it changes nothing"
+                      : "plan mode is for looking: nothing is changed until the plan is accepted");
         return;
     }
     rule = judge_find(j, RULE_ASK);

@@ -15,5 +15,9 @@ enum tool_flags {
     /* A call of it that succeeds ends the turn as a success, and its arguments are the turn's
      * result. run may be NULL. */
     TOOL_FINAL = 64,
-    TOOL_OWED = 128, /* final, and the turn must not end without it */
+    TOOL_OWED = 128,   /* final, and the turn must not end without it */
+    TOOL_HIDDEN = 256, /* not offered: calls of it, by a name that models know, still work */
+    /* Of no tool: the question is about an effect of a command on trial, which says itself what is
+     * protected. */
+    TOOL_ON_TRIAL = 512,
 };

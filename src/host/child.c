@@ -14,6 +14,7 @@
 #include "agent/recall.h"
 #include "agent/spawn.h"
 #include "agent/spending.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -51,6 +52,7 @@ struct child {
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
+    void (*hears)(void *arg, const char *id, const struct event *e);
     void (*rests)(void *arg, const char *id);
     void *rests_arg;
 
@@ -129,6 +131,8 @@ static void child_emit(void *arg, struct event *e, struct cancel *cancel)
     gate_take(&c->gate);
     c->tool_uses += e->kind == EVENT_TOOL_DONE;
     gate_give(&c->gate);
+    if (c->hears)
+        c->hears(c->rests_arg, c->id, e);
     host_emit(c->host, e, cancel);
     if (over) {
         struct event *old;
@@ -177,11 +181,18 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
 
     c->host = all->host;
     c->all = all;
-    snprintf(c->id, sizeof(c->id), "a%016llx", (unsigned long long)id_random());
+    if (spec->id)
+        snprintf(c->id, sizeof(c->id), "%s", spec->id);
+    else
+        task_make_id(all->host->tasks, TASK_AGENT, c->id);
     who.agent = c->id;
     c->identity = identity_copy(&c->arena, &who);
     c->identity.type = arena_cstr(&c->arena, spec->type.len ? spec->type : STR("general-purpose"));
     c->identity.parent = spec->tool_id.len ? arena_cstr(&c->arena, spec->tool_id) : NULL;
+    c->identity.task = spec->about.len ? arena_cstr(&c->arena, spec->about) : NULL;
+    c->identity.depth = spec->depth;
+    c->identity.in_background = spec->in_background;
+    c->hears = spec->hears;
     c->briefing = (struct briefing)BRIEFING_INIT;
     buf_init(&c->model, BUF_NO_LIMIT);
     buf_init(&c->system, BUF_NO_LIMIT);
@@ -206,11 +217,14 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
         return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
                        STR_ARG(str_clip(spec->mode, 100)));
     c->workspace = workspace_branch(parent ? parent->workspace : h->workspace, spec->dir);
+    task_table_join(c->workspace, h->tasks, c->id);
     c->permit = permit_branch(h->permit, c->workspace, h->sandbox);
     if (spec->dir || (parent && parent->sandbox)) {
         c->sandbox = host_sandbox_for(h, c->workspace, &warnings);
         permit_set_sandbox(c->permit, c->sandbox);
     }
+    if (spec->is_read_only || (parent && permit_is_read_only(parent->permit)))
+        permit_set_read_only(c->permit);
     c->has_mode = spec->mode.len || (parent && parent->has_mode);
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }
@@ -223,6 +237,8 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     struct toolbox_spec box = {
         .from = from,
         .only = spec->tools,
+        .wants = spec->wants_tool,
+        .wants_arg = spec->wants_arg,
         .conf = c->host->conf,
         .provider = &c->host->models.list[0],
         .permit = c->permit,
@@ -230,7 +246,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
         .more_count = spec->schema.len > 0,
     };
 
-    if (!spec->tools && !spec->schema.len && !toolbox_owed(from)) {
+    if (!spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
         c->toolbox = toolbox_ref(from);
         return 0;
     }
@@ -269,6 +285,8 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .conf = h->conf,
         .args = h->args,
         .workspace = c->workspace,
+        .permit = c->permit,
+        .since_ms = clock_file_ms(), /* a worktree has just been made */
         .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;
@@ -319,6 +337,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
+        .team = h->team,
         .spending = c->spending,
         .cancel = h->cancel,
         .hides_thinking = &h->hides_thinking,
@@ -502,6 +521,15 @@ static int spawn_send(struct spawner *self, const char *id, struct str text, enu
     return c ? child_say(c, text, when, err) : -1;
 }
 
+bool children_send(struct children *all, const char *id, struct agent_input *input)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin(all, id, /*err=*/NULL);
+
+    if (c)
+        agent_send(c->agent, input);
+    return c != NULL;
+}
+
 static int spawn_stop(struct spawner *self, const char *id, struct err *err)
 {
     CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
@@ -554,6 +582,15 @@ struct children *children_new(struct host *h)
     all->host = h;
     gate_init(&all->gate);
     return all;
+}
+
+int children_ask_hooks(struct children *all, const char *id, const char *event, struct str members,
+                       struct cancel *cancel, struct buf *ret_reason, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin(all, id, /*err=*/NULL);
+
+    return c ? agent_ask_hooks(c->agent, event, members, /*call=*/NULL, cancel, ret_reason, err)
+             : 0;
 }
 
 struct spawner *children_spawner(struct children *all)

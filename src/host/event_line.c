@@ -105,10 +105,8 @@ static void put_tool_done(struct event_line *l, const struct event *e, struct jw
 static void put_user(struct event_line *l, const struct event *e, struct jw *w)
 {
     static const char *const names[] = {
-        [USER_INPUT] = "input",
-        [USER_APPENDED] = "input",
-        [USER_MARKER] = "marker",
-        [USER_ADDED] = "added",
+        [USER_INPUT] = "input", [USER_APPENDED] = "input", [USER_MARKER] = "marker",
+        [USER_ADDED] = "added", [USER_NOTICE] = "notice",  [USER_NOTICE_BETWEEN] = "notice",
     };
 
     (void)l;
@@ -157,6 +155,12 @@ static void put_task(struct event_line *l, const struct event *e, struct jw *w)
     put_id(w, "tool", e->tool_id);
     if (e->kind == EVENT_TASK_DONE)
         put_id(w, "end", e->name);
+}
+
+static void put_tasks(struct event_line *l, const struct event *e, struct jw *w)
+{
+    (void)l;
+    jw_ki64(w, "bytes", (int64_t)e->json.len);
 }
 
 static void put_compacted(struct event_line *l, const struct event *e, struct jw *w)
@@ -284,7 +288,10 @@ static const struct {
     [EVENT_HOOK_STARTED] = {"hook_started", put_hook},
     [EVENT_HOOK_DONE] = {"hook_done", put_hook},
     [EVENT_TASK_STARTED] = {"task_started", put_task},
+    [EVENT_TASK_PROGRESS] = {"task_progress", put_task},
+    [EVENT_TASK_UPDATED] = {"task_updated", put_task},
     [EVENT_TASK_DONE] = {"task_done", put_task},
+    [EVENT_TASKS] = {"tasks", put_tasks},
     [EVENT_COMPACTED] = {"compacted", put_compacted},
     [EVENT_REWOUND] = {"rewound", put_rewound},
     [EVENT_GOAL] = {"goal_*", put_goal}, /* each has a name of its own */

@@ -9,6 +9,7 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/recall.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -38,11 +39,14 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/entries.h"
+#include "tasks/team/team.h"
 #include "tools/background.h"
 #include "tools/search/grep.h"
 #include "tools/tools.h"
@@ -61,7 +65,14 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &tool_task_output_entry);
+    vec_push(&h->tools, &tool_task_stop_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
+        vec_push(&h->tools, *e);
+    VEC_EACH(&h->added, e) {
+        vec_push(&h->tools, (const struct tool_entry *)*e);
+    }
+    for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
@@ -146,8 +157,9 @@ static void host_make_workspace(struct host *h)
 
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
-    h->briefing.where =
-        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    h->briefing.where = (struct context_spec){
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
+    task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
@@ -301,7 +313,6 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -362,6 +373,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
@@ -413,6 +425,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -437,11 +451,15 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
     h->children = children_new(h);
+    h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
     buf_init(&h->plan_steps, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -455,8 +473,10 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         return -1;
     }
     host_note_past(h);
+    host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -472,13 +492,17 @@ void host_free(struct host *h)
     if (!h)
         return;
     hub_remove(h->hub, h);
+    task_table_listen(h->tasks, /*l=*/NULL);
     host_end_titling(h); /* it tells the agent what it has cost */
     if (h->goals)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    inputs_free(h->own_inputs);
+    team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
      */
@@ -498,12 +522,14 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
         workspace_clear(h->workspace);
     sandbox_free(h->sandbox);
     workspace_unref(h->workspace);
+    task_table_unref(h->tasks);
     session_free(h->session);
     models_release(&h->models);
     asks_free(h->asks);
@@ -512,6 +538,10 @@ void host_free(struct host *h)
     event_unref(h->last_step);
     briefing_release(&h->briefing);
     prompt_spec_release(&h->prompt);
+    VEC_EACH(&h->added, e) {
+        mem_freep(e);
+    }
+    vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
     buf_release(&h->plan_steps);
@@ -524,6 +554,11 @@ void host_free(struct host *h)
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {
@@ -588,6 +623,11 @@ struct workspace *host_workspace(struct host *h)
 struct spawner *host_spawner(struct host *h)
 {
     return children_spawner(h->children);
+}
+
+struct task_table *host_tasks(struct host *h)
+{
+    return h->tasks;
 }
 
 struct hook_registry *host_hooks(struct host *h)
@@ -670,6 +710,24 @@ int host_set_schema(struct host *h, struct str schema, struct err *err)
     buf_add(&h->schema, schema);
     if (buf_check(&h->schema, err) < 0)
         return -1;
+    return host_make_toolbox(h, err);
+}
+
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
+{
+    h->briefing.listing = listing;
+    h->briefing.listing_arg = arg;
+}
+
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err)
+{
+    struct tool_entry *own;
+
+    if (host_check_early(h, err) < 0)
+        return -1;
+    own = mem_alloc(sizeof(*own));
+    *own = *row;
+    vec_push(&h->added, own);
     return host_make_toolbox(h, err);
 }
 

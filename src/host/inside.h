@@ -15,6 +15,7 @@
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "context/prompt.h"
@@ -27,6 +28,8 @@
 struct agent;
 struct children;
 struct record;
+struct task_table;
+struct team;
 struct tool_entry;
 
 struct host {
@@ -44,6 +47,7 @@ struct host {
     VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
+    VEC(struct tool_entry *) added; /* host_add_tool() */
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
@@ -77,15 +81,20 @@ struct host {
     struct buf system,
         context; /* what every agent of the session begins with; made with the first */
     struct children *children;
+    struct task_table *tasks;
+    struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
-    atomic_uint mcp_changes; /* of servers and their tools */
-    unsigned mcp_seen;       /* of those, the ones in the toolbox */
-    int64_t mcp_turn;        /* when that was last changed */
-    struct thread *looking;  /* whether commands can be confined here */
-    struct titling *titling; /* NULL: nobody has asked for a title */
+    struct arena mcp_arena;         /* of mcp_servers */
+    const struct json *mcp_servers; /* of a client; NULL: none */
+    atomic_uint mcp_changes;        /* of servers and their tools */
+    unsigned mcp_seen;              /* of those, the ones in the toolbox */
+    int64_t mcp_turn;               /* when that was last changed */
+    struct thread *looking;         /* whether commands can be confined here */
+    struct titling *titling;        /* NULL: nobody has asked for a title */
 
-    struct agent *agent; /* the main one; begins when it is ready */
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
@@ -121,6 +130,11 @@ bool host_may_change(void *arg, const char *source, const char *path);
 void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
 
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
+
 /* host_agent.c */
 void host_make_agent(struct host *h);
 struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
@@ -136,6 +150,10 @@ void host_let_go(struct host *h);
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+void host_listen_tasks(struct host *h);
+bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */
 void host_hear(struct host *h, const struct agent_input *input);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "agent/agent.h"
+#include "agent/notice.h"
 #include "base/buf.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -62,14 +63,59 @@ static void write_message(struct jw *w, const struct block *blocks, size_t count
     write_own(w, blocks, count);
 }
 
+static void write_origin(struct jw *w, const char *run)
+{
+    jw_key(w, "origin");
+    jw_object(w);
+    jw_kcstr(w, "kind", NOTICE_ORIGIN);
+    jw_kcstr(w, "producer", "session-task");
+    if (run && *run)
+        jw_kcstr(w, "runId", run);
+    jw_object_end(w);
+}
+
+/* A notice, without its wrapping: a line of the user's when it began a turn, else an attachment. */
+static void record_line_notice(struct buf *out, const struct record_at *at, struct str wrapped,
+                               bool between)
+{
+    struct str bare = wrapped;
+    struct jw w;
+
+    (void)notice_bare(wrapped, &bare);
+    line_begin(&w, out, at, between ? ENTRY_ATTACHMENT : ENTRY_USER);
+    if (between) {
+        jw_key(&w, "attachment");
+        jw_object(&w);
+        jw_kcstr(&w, "type", "queued_command");
+        jw_kstr(&w, "prompt", bare);
+        jw_kstr(&w, "source_uuid", at->uuid);
+        jw_kcstr(&w, "commandMode", NOTICE_ORIGIN);
+        write_origin(&w, NULL);
+        jw_object_end(&w);
+    } else {
+        struct block block = {.kind = BLOCK_TEXT, .text = bare};
+
+        write_origin(&w, NULL);
+        jw_kcstr(&w, "promptSource", "system");
+        write_message(&w, &block, 1);
+    }
+    line_end(&w);
+}
+
 void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
                       size_t count, enum event_user user)
 {
     struct jw w;
 
+    if (user == USER_NOTICE || user == USER_NOTICE_BETWEEN) {
+        record_line_notice(out, at, blocks[0].text, user == USER_NOTICE_BETWEEN);
+        return;
+    }
     line_begin(&w, out, at, ENTRY_USER);
     if (user == USER_ADDED)
         jw_kbool(&w, "isMeta", true);
+    if (count && blocks->kind == BLOCK_TEXT && blocks->id.len)
+        jw_kstr(&w, "sourceToolUseID", blocks->id);
     if (user == USER_APPENDED)
         jw_kbool(&w, "shouldQuery", false);
     write_message(&w, blocks, count);
@@ -348,6 +394,8 @@ void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
         message_text(input->message, &text);
         jw_kstr(&w, "content", buf_str(&text));
         jw_ki64(&w, "when", input->when);
+        if (input->is_notice)
+            write_origin(&w, input->run);
         if (input->no_query)
             jw_kbool(&w, "noQuery", true);
         if (message_count(input->message, BLOCK_TEXT) != input->message->len ||

@@ -3,6 +3,8 @@
  */
 #include "proto/control_tasks.h"
 
+#include "agent/task.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "host/host.h"
@@ -17,21 +19,34 @@
 
 int control_stop_task(struct control_call *call, struct jw *w, struct err *err)
 {
-    CLEANUP(buf_release) struct buf over = BUF_INIT(4096);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_table *tasks = host_tasks(call->session->host);
+    struct str id = json_get_str(call->request, "task_id");
+    struct task_view v;
 
     (void)w;
-    return background_kill(host_workspace(call->session->host),
-                           json_get_str(call->request, "task_id"), &over, err);
+    if (task_look(tasks, id, &arena, &v) && task_is_over(v.state))
+        return 0; /* it has ended meanwhile */
+    return task_stop(tasks, /*by=*/NULL, id, err);
 }
 
 int control_get_task_output(struct control_call *call, struct jw *w, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_table *tasks = host_tasks(call->session->host);
+    struct str id = json_get_str(call->request, "task_id");
+    struct task_view v;
     size_t total;
 
-    if (background_tail(host_workspace(call->session->host), json_get_str(call->request, "task_id"),
-                        OUTPUT_BYTES, &text, &total, err) < 0)
+    if (task_look(tasks, id, &arena, &v) && v.kind != TASK_SHELL) {
+        if (task_output(tasks, /*by=*/NULL, id, &text, err) < 0)
+            return -1;
+        total = text.len;
+    } else if (background_tail(host_workspace(call->session->host), id, OUTPUT_BYTES, &text, &total,
+                               err) < 0) {
         return -1;
+    }
     jw_kstr(w, "output", buf_str(&text));
     jw_ki64(w, "total_bytes", (int64_t)total);
     jw_kbool(w, "truncated", text.len < total);

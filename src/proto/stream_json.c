@@ -6,6 +6,8 @@
  */
 #include "proto/stream_json.h"
 
+#include <string.h>
+
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -213,29 +215,93 @@ static void render_hook(const struct stream_json *r, const struct event *e, stru
     line_end(&l);
 }
 
-static void render_task_started(const struct event *e, struct buf *out)
+static struct jw *task_begin_line(struct stream_line *l, struct buf *out, const struct event *e,
+                                  const char *subtype)
 {
-    struct stream_line l;
-    struct jw *w = line_begin(&l, out, e, 0, "system", "task_started");
+    struct jw *w = line_begin(l, out, e, 0, "system", subtype);
 
     jw_kstr(w, "task_id", e->id);
-    if (e->tool_id.len)
+    if (e->task)
+        jw_kcstr(w, "run_id", e->task->run);
+    if (e->tool_id.len && e->kind != EVENT_TASK_UPDATED)
         jw_kstr(w, "tool_use_id", e->tool_id);
+    return w;
+}
+
+static void write_task_usage(struct jw *w, const struct event_task *task)
+{
+    jw_key(w, "usage");
+    jw_object(w);
+    jw_ki64(w, "total_tokens", task->tokens);
+    jw_ki64(w, "tool_uses", task->tool_uses);
+    jw_ki64(w, "duration_ms", task->duration_ms);
+    jw_object_end(w);
+}
+
+static void render_task_started(const struct event *e, struct buf *out)
+{
+    const struct event_task *task = e->task;
+    struct stream_line l;
+    struct jw *w = task_begin_line(&l, out, e, "task_started");
+
     jw_kstr(w, "description", e->text);
+    if (task) {
+        if (task->type)
+            jw_kcstr(w, "subagent_type", task->type);
+        jw_kbool(w, "is_backgrounded", task->is_background);
+        if (task->depth)
+            jw_ki64(w, "spawn_depth", task->depth);
+        if (strcmp(task->owner, IDENTITY_MAIN) != 0)
+            jw_kcstr(w, "parent_task_id", task->owner);
+        jw_kcstr(w, "task_type", task->kind);
+        if (task->prompt.len)
+            jw_kstr(w, "prompt", task->prompt);
+    }
+    line_end(&l);
+}
+
+static void render_task_progress(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = task_begin_line(&l, out, e, "task_progress");
+
+    jw_kstr(w, "description", e->text);
+    if (e->task->type)
+        jw_kcstr(w, "subagent_type", e->task->type);
+    write_task_usage(w, e->task);
+    if (e->task->tool.len)
+        jw_kstr(w, "last_tool_name", e->task->tool);
+    line_end(&l);
+}
+
+static void render_task_updated(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = task_begin_line(&l, out, e, "task_updated");
+
+    jw_kraw(w, "patch", e->json);
     line_end(&l);
 }
 
 static void render_task_done(const struct event *e, struct buf *out)
 {
     struct stream_line l;
-    struct jw *w = line_begin(&l, out, e, 0, "system", "task_notification");
+    struct jw *w = task_begin_line(&l, out, e, "task_notification");
 
-    jw_kstr(w, "task_id", e->id);
-    if (e->tool_id.len)
-        jw_kstr(w, "tool_use_id", e->tool_id);
     jw_kstr(w, "status", str_is(e->name, "killed") ? STR("stopped") : e->name);
     jw_kstr(w, "output_file", e->data);
     jw_kstr(w, "summary", e->text);
+    if (e->task && e->task->has_usage)
+        write_task_usage(w, e->task);
+    line_end(&l);
+}
+
+static void render_tasks(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "background_tasks_changed");
+
+    jw_kraw(w, "tasks", e->json);
     line_end(&l);
 }
 
@@ -376,7 +442,8 @@ static void render_progress(struct stream_json *r, const struct event *e, struct
 /* Reminders are between tenax and the model. */
 static bool is_reminder(const struct event *e)
 {
-    return e->user == USER_ADDED && str_starts(str_trim(e->text), STR("<system-reminder>"));
+    return (e->user == USER_ADDED || e->user == USER_NOTICE || e->user == USER_NOTICE_BETWEEN) &&
+           str_starts(str_trim(e->text), STR("<system-reminder>"));
 }
 
 static void render_user(const struct stream_json *r, const struct event *e, struct buf *out)
@@ -473,8 +540,17 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_TASK_STARTED:
         render_task_started(e, out);
         break;
+    case EVENT_TASK_PROGRESS:
+        render_task_progress(e, out);
+        break;
+    case EVENT_TASK_UPDATED:
+        render_task_updated(e, out);
+        break;
     case EVENT_TASK_DONE:
         render_task_done(e, out);
+        break;
+    case EVENT_TASKS:
+        render_tasks(e, out);
         break;
     case EVENT_COMPACTING:
         render_compacting(e, out);

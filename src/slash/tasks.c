@@ -23,7 +23,7 @@ static void say_row(void *arg, const struct background_row *row)
     CLEANUP(buf_release) struct buf what = BUF_INIT(4096);
 
     slash_add_line(&what, row->command, 100);
-    slash_sayf(call, row->status == NEWS_RUNNING ? INK_GREEN : INK_FAINT, "%-8s ", row->id);
+    slash_sayf(call, row->status == TASK_RUNNING ? INK_GREEN : INK_FAINT, "%-8s ", row->id);
     slash_sayf(call, INK_PLAIN, "%s\n", buf_cstr(&what));
     slash_sayf(call, INK_FAINT, "         %.*s; output: %s\n", STR_ARG(row->summary), row->path);
 }

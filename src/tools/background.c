@@ -62,6 +62,7 @@ static void background_free(void *thing)
     struct background *list = thing;
 
     cancel_set(list->stop);
+    task_withdraw(task_table_of(list->workspace), list);
     VEC_EACH(&list->jobs, j) {
         thread_join((*j)->thread);
         job_free(*j);
@@ -77,29 +78,29 @@ static const struct workspace_kind background_kind = {background_make, backgroun
 
 struct background *background_of(struct workspace *w)
 {
-    news_open(w);
+    task_table_open(w);
     return workspace_thing(w, &background_kind);
 }
 
-enum news_status job_status(const struct job *j)
+enum task_state job_status(const struct job *j)
 {
     if (j->is_killed)
-        return NEWS_KILLED;
+        return TASK_KILLED;
     if (!j->is_over)
-        return NEWS_RUNNING;
+        return TASK_RUNNING;
     if (j->how == PROC_KILLED)
-        return NEWS_KILLED;
-    return j->how == PROC_EXITED && j->code == 0 ? NEWS_COMPLETED : NEWS_FAILED;
+        return TASK_KILLED;
+    return j->how == PROC_EXITED && j->code == 0 ? TASK_COMPLETED : TASK_FAILED;
 }
 
 void job_summarise(const struct job *j, struct buf *ret)
 {
-    enum news_status status = job_status(j);
+    enum task_state status = job_status(j);
 
-    buf_adds(ret, news_status_name(status));
-    if (status == NEWS_COMPLETED)
+    buf_adds(ret, task_state_name(status));
+    if (status == TASK_COMPLETED)
         buf_adds(ret, " with exit code 0");
-    if (status != NEWS_FAILED)
+    if (status != TASK_FAILED)
         return;
     if (j->how == PROC_EXITED) {
         buf_addf(ret, " with exit code %d", j->code);
@@ -109,26 +110,62 @@ void job_summarise(const struct job *j, struct buf *ret)
     }
 }
 
-static void job_tell(struct job *j)
+static int background_stop(void *arg, const char *id, const char *by, struct err *err)
 {
-    struct news *news = mem_zalloc(sizeof(*news));
-    struct buf summary = BUF_INIT(BACKGROUND_MAX_SUMMARY);
+    struct background *list = arg;
+    CLEANUP(buf_release) struct buf was_over = BUF_INIT(BACKGROUND_MAX_SUMMARY);
+
+    (void)by;
+    return background_kill(list->workspace, str_of(id), &was_over, err);
+}
+
+static int background_output(void *arg, const char *id, struct buf *ret, struct err *err)
+{
+    struct background *list = arg;
+    CLEANUP(background_view_release) struct background_view view = {0};
+
+    if (background_look(list->workspace, str_of(id), STR(""), &view, err) < 0)
+        return -1;
+    buf_add(ret, buf_str(&view.text));
+    return 0;
+}
+
+static const struct task_ops background_ops = {background_stop, background_output};
+
+static int job_begin(struct job *j, struct err *err)
+{
+    struct task_spec spec = {
+        .id = j->id,
+        .kind = TASK_SHELL,
+        .is_background = true,
+        .description = str_of(j->what),
+        .command = str_of(j->command),
+        .tool_use_id = str_of(j->tool_use_id),
+        .output_file = buf_str(&j->spool.path),
+        .ops = &background_ops,
+        .arg = j->list,
+    };
+
+    return task_begin(j->list->workspace, &spec, err);
+}
+
+static void job_end(struct job *j)
+{
+    CLEANUP(buf_release) struct buf summary = BUF_INIT(BACKGROUND_MAX_SUMMARY);
+    struct task_end end = {0};
 
     lock_take(&j->list->lock);
-    news->status = job_status(j);
-    news->is_known = j->is_killed;
+    end.state = job_status(j);
+    end.is_known = j->is_killed;
+    end.has_code = j->is_over && end.state != TASK_KILLED;
+    end.code = j->how == PROC_SIGNALLED ? 128 + j->code : j->code;
     job_summarise(j, &summary);
     if (j->blocked.len)
         buf_addf(&summary, "; %.*s", (int)strcspn(buf_cstr(&j->blocked), "\n"),
                  buf_cstr(&j->blocked));
     lock_give(&j->list->lock);
-    news->task_id = mem_dup(j->id, strlen(j->id));
-    news->tool_use_id = mem_dup(j->tool_use_id, strlen(j->tool_use_id));
-    news->what = mem_dup(j->what, strlen(j->what));
-    news->command = mem_dup(j->command, strlen(j->command));
-    news->output_path = mem_dup(j->spool.path.ptr, j->spool.path.len);
-    news->summary = buf_take(&summary);
-    news_tell(j->list->workspace, news);
+    end.summary = buf_str(&summary);
+    task_end(task_table_of(j->list->workspace), j->id, &end);
 }
 
 /* It is over: what of it the sandbox has stopped. */
@@ -189,7 +226,7 @@ static void job_main(void *arg)
         mail_free(m);
     }
     if (is_over)
-        job_tell(j);
+        job_end(j);
 }
 
 /* Nobody can read what it says: it ends, and whoever has heard that it runs hears that, too. */
@@ -199,35 +236,31 @@ static void job_was_in_vain(struct job *j)
     j->is_over = true;
     j->is_killed = true;
     lock_give(&j->list->lock);
-    job_tell(j);
+    job_end(j);
 }
 
-/* The number of the next one, or -1 when there are too many. */
-static int background_next_id(struct background *list, struct err *err)
+static int background_check_room(struct background *list, struct err *err)
 {
     int running = 0;
-    int id = -1;
 
     lock_take(&list->lock);
     VEC_EACH(&list->jobs, j) {
         running += !(*j)->is_over;
     }
-    if (running < BACKGROUND_MAX_RUNNING)
-        id = ++list->last_id;
     lock_give(&list->lock);
-    if (id < 0)
-        err_set(err, ERR_TOO_BIG, "%d commands run in the background; end one first", running);
-    return id;
+    if (running < BACKGROUND_MAX_RUNNING)
+        return 0;
+    return err_set(err, ERR_TOO_BIG, "%d commands run in the background; end one first", running);
 }
 
 /* Its words; the rest is the caller's. */
-static struct job *job_new(struct background *list, int id, const char *dir, struct str command,
+static struct job *job_new(struct background *list, const char *dir, struct str command,
                            struct str what, struct str tool_use_id)
 {
     struct job *j = mem_zalloc(sizeof(*j));
 
     j->list = list;
-    snprintf(j->id, sizeof(j->id), "bash_%d", id);
+    task_make_id(task_table_of(list->workspace), TASK_SHELL, j->id);
     j->dir = mem_dup(dir, strlen(dir));
     j->blocked = (struct buf)BUF_INIT(BACKGROUND_MAX_BLOCKED);
     j->command = mem_dup(command.ptr, command.len);
@@ -257,14 +290,13 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
 {
     struct background *list = background_of(w);
     CLEANUP(job_freep) struct job *j = NULL;
-    int id = background_next_id(list, err);
     bool moves;
 
-    if (id < 0) {
+    if (background_check_room(list, err) < 0) {
         sandbox_job_free(c->job);
         return -1;
     }
-    j = job_new(list, id, c->dir, c->text, what, tool_use_id);
+    j = job_new(list, c->dir, c->text, what, tool_use_id);
     j->inside = c->job;
     j->mail = mailbox_new();
     spool_init(&j->spool, w, str_of(j->id));
@@ -273,7 +305,8 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
     j->proc = command_start(w, c, j->mail, &moves, notes, err);
     if (!j->proc)
         return -1;
-    job_tell(j);
+    if (job_begin(j, err) < 0)
+        return -1;
     j->thread = thread_start(j->id, job_main, j, err);
     if (!j->thread) {
         job_was_in_vain(j);
@@ -288,16 +321,14 @@ int background_adopt(struct workspace *w, const struct background_handover *from
 {
     struct background *list = background_of(w);
     struct job *j;
-    int id;
 
     if (from->spool->has_failed)
         return err_set(err, ERR_IO, "there is no file for its output");
     if (from->spool->fd < 0 && spool_open(from->spool, err) < 0)
         return -1;
-    id = background_next_id(list, err);
-    if (id < 0)
+    if (background_check_room(list, err) < 0)
         return -1;
-    j = job_new(list, id, from->dir, from->command, from->what, from->tool_use_id);
+    j = job_new(list, from->dir, from->command, from->what, from->tool_use_id);
     j->inside = from->job;
     j->mail = from->mail;
     j->proc = from->proc;
@@ -305,7 +336,7 @@ int background_adopt(struct workspace *w, const struct background_handover *from
     proc_keep(j->proc);
     job_publish(j, /*end=*/NULL);
     j->seen = j->written; /* the call's result shows it */
-    job_tell(j);
+    (void)job_begin(j, /*err=*/NULL);
     j->thread = thread_start(j->id, job_main, j, err);
     if (!j->thread) {
         proc_end(j->proc);
@@ -430,7 +461,7 @@ struct job *background_find(struct background *list, struct str id, struct err *
     }
     for (size_t i = first; i < list->jobs.len; i++)
         buf_addf(&known, "%s%s (%s)", i > first ? ", " : "", list->jobs.ptr[i]->id,
-                 news_status_name(job_status(list->jobs.ptr[i])));
+                 task_state_name(job_status(list->jobs.ptr[i])));
     if (known.len)
         err_set(err, ERR_NOT_FOUND, "no background command '%.*s'; there are: %s", STR_ARG(id),
                 buf_cstr(&known));

@@ -2,13 +2,13 @@
  * Commands that run in the background of a workspace, and what they say.
  *
  * Each has an id (bash_1, …) and a file that gets all of its output. The agent hears of their begin
- * and end (agent/news.h). They end with the workspace. At most 32 run at once. Any thread.
+ * and end (agent/task.h). They end with the workspace. At most 32 run at once. Any thread.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "agent/news.h"
+#include "agent/task.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -21,7 +21,7 @@ struct sandbox_job;
 struct spool;
 struct workspace;
 
-#define BACKGROUND_ID 24
+#define BACKGROUND_ID (TASK_ID_MAX + 1)
 
 struct background_started {
     char id[BACKGROUND_ID];
@@ -54,7 +54,7 @@ int background_adopt(struct workspace *w, const struct background_handover *from
                      struct background_started *ret, struct err *err);
 
 struct background_view {
-    enum news_status status;
+    enum task_state status;
     char *command;      /* yours to free */
     bool has_code;      /* false: it runs, or was killed */
     int code;           /* the exit code, or 128 + signal */
@@ -83,7 +83,7 @@ size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_b
 struct background_row {
     const char *id;
     struct str command;
-    enum news_status status;
+    enum task_state status;
     struct str summary;
     const char *path; /* of the output */
 };

@@ -58,13 +58,12 @@ struct background {
     struct lock lock;
     VEC(struct job *) jobs;
     VEC(struct stander) foreground;
-    int last_id;
 };
 
 struct background *background_of(struct workspace *w);
 
 /* Lock held, as for the others. */
-enum news_status job_status(const struct job *j);
+enum task_state job_status(const struct job *j);
 void job_summarise(const struct job *j, struct buf *ret);
 /* NULL, with an error that names those there are. */
 struct job *background_find(struct background *list, struct str id, struct err *err);

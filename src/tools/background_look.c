@@ -106,7 +106,7 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
         job_take_part(j, &part);
         job_summarise(j, &view.summary);
         view.status = job_status(j);
-        view.has_code = j->is_over && view.status != NEWS_KILLED;
+        view.has_code = j->is_over && view.status != TASK_KILLED;
         view.code = j->how == PROC_SIGNALLED ? 128 + j->code : j->code;
         view.command = mem_dup(j->command, strlen(j->command));
     }

@@ -353,7 +353,7 @@ static bool bash_goes_away(struct bash *b, struct tool_result *ret)
     b->mail = NULL;
     b->job = NULL;
     buf_addf(&ret->text,
-             "Sent to the background while it ran, as %s. BashOutput shows what is new; all of it "
+             "Sent to the background while it ran, as %s. TaskOutput shows what is new; all of it "
              "goes to %s. So far:\n",
              started.id, started.path);
     buf_add(&ret->text, out.len ? buf_str(&out) : STR("(no output)"));
@@ -431,7 +431,7 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
         return -1;
     buf_addf(
         &ret->text,
-        "Running in the background as %s. BashOutput shows what is new; all of it goes to %s.\n",
+        "Running in the background as %s. TaskOutput shows what is new; all of it goes to %s.\n",
         started.id, started.path);
     buf_add(&ret->text, buf_str(&notes));
     bash_write_begun(STR(""), buf_str(&notes), started.id, ret);

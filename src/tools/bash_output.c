@@ -16,7 +16,7 @@ const struct tool_entry tool_bash_output_entry = {
     .name = "BashOutput",
     .text = tool_bash_output_md,
     .schema = tool_bash_output_schema,
-    .flags = TOOL_FREE,
+    .flags = TOOL_FREE | TOOL_HIDDEN,
     .run = tool_bash_output_run,
 };
 
@@ -39,7 +39,7 @@ static int tool_bash_output_run(struct tool_call *call, struct tool_result *ret,
     jw_object(&w);
     jw_kstr(&w, "shellId", id);
     jw_kcstr(&w, "command", view.command);
-    jw_kcstr(&w, "status", news_status_name(view.status));
+    jw_kcstr(&w, "status", task_state_name(view.status));
     jw_key(&w, "exitCode");
     if (view.has_code)
         jw_i64(&w, view.code);

@@ -9,7 +9,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "agent/news.h"
+#include "agent/event.h"
+#include "agent/task.h"
 #include "base/clock.h"
 #include "proc/proc.h"
 #include "sync/mailbox.h"
@@ -515,28 +516,64 @@ static void no_file_possible(void **state)
 
 /* ---- in the background ---- */
 
-static struct news *next_news(struct mailbox *mb)
+struct task_mail {
+    struct mail mail;
+    struct event *event;
+};
+
+static void task_mail_free(struct mail *m)
+{
+    event_unref(((struct task_mail *)m)->event);
+    mem_freep(&m);
+}
+
+static const struct mail_kind task_mail_kind = {"task", task_mail_free};
+
+static void on_task(void *arg, struct event *e)
+{
+    struct task_mail *m;
+
+    if (e->kind != EVENT_TASK_STARTED && e->kind != EVENT_TASK_DONE) {
+        event_unref(e);
+        return;
+    }
+    m = mem_zalloc(sizeof(*m));
+    m->mail.kind = &task_mail_kind;
+    m->event = e;
+    mailbox_send(arg, &m->mail);
+}
+
+static void on_notice(void *arg, const char *owner, const struct task_view *v, struct str text,
+                      bool is_quiet)
+{
+    (void)arg, (void)owner, (void)v, (void)text, (void)is_quiet;
+}
+
+static void listen_to(struct workspace *w, struct mailbox *mb)
+{
+    struct task_listener l = {on_task, on_notice, mb};
+
+    task_table_listen(task_table_of(w), &l);
+}
+
+static void assert_news(struct mailbox *mb, const char *id, enum task_state status,
+                        const char *summary)
 {
     struct err err = {0};
     struct mail *m = NULL;
+    struct event *e;
 
     if (mailbox_take(mb, NULL, clock_mono_ms() + LONG_MS, &m, &err) < 0)
         fail_msg("no news: %s", err.text);
-    assert_ptr_equal(m->kind, &news_kind);
-    return (struct news *)m;
-}
-
-static void assert_news(struct mailbox *mb, const char *id, enum news_status status,
-                        const char *summary)
-{
-    struct news *n = next_news(mb);
-
-    assert_string_equal(n->task_id, id);
-    assert_string_equal(news_status_name(n->status), news_status_name(status));
-    assert_string_equal(n->summary, summary);
-    assert_string_equal(n->tool_use_id, "toolu_test");
-    assert_int_equal(access(n->output_path, R_OK), 0);
-    mail_free(&n->mail);
+    assert_ptr_equal(m->kind, &task_mail_kind);
+    e = ((struct task_mail *)m)->event;
+    assert_true(str_is(e->id, id));
+    assert_true(str_is(e->name, task_state_name(status)));
+    if (e->kind == EVENT_TASK_DONE)
+        assert_true(str_is(e->text, summary));
+    assert_true(str_is(e->tool_id, "toolu_test"));
+    assert_int_equal(access(arena_cstr(&e->arena, e->data), R_OK), 0);
+    mail_free(m);
 }
 
 static bool look(struct tool_check *t, const char *id)
@@ -572,57 +609,57 @@ static void background(void **state)
 
     (void)state;
     tool_check_begin(&t);
-    news_send_to(t.workspace, mb);
-    assert_false(look(&t, "bash_1"));
+    listen_to(t.workspace, mb);
+    assert_false(look(&t, "b00000001"));
     ASSERT_SAYS(&t, "none was started");
 
     /* Writes a line when told so through a fifo. */
     assert_true(run(&t, "mkfifo in; seq 1 3 >seed"));
     assert_true(start(&t, "cat seed; while read x; do echo got $x; done <in; exit 5"));
-    ASSERT_SAYS(&t, "bash_1");
-    assert_true(str_is(data_of(&t, "backgroundTaskId"), "bash_1"));
-    assert_news(mb, "bash_1", NEWS_RUNNING, "running");
-    look_until(&t, "bash_1", "3\n");
+    ASSERT_SAYS(&t, "b00000001");
+    assert_true(str_is(data_of(&t, "backgroundTaskId"), "b00000001"));
+    assert_news(mb, "b00000001", TASK_RUNNING, "running");
+    look_until(&t, "b00000001", "3\n");
     assert_true(str_is(data_of(&t, "status"), "running"));
-    assert_true(look(&t, "bash_1"));
-    ASSERT_SAYS(&t, "bash_1: running\n(no new output)");
+    assert_true(look(&t, "b00000001"));
+    ASSERT_SAYS(&t, "b00000001: running\n(no new output)");
     assert_true(run(&t, "printf 'one\\\\ntwo\\\\nthree\\\\n' >in"));
-    assert_news(mb, "bash_1", NEWS_FAILED, "failed with exit code 5");
+    assert_news(mb, "b00000001", TASK_FAILED, "failed with exit code 5");
     assert_true(tool_check_run(&t, &tool_bash_output_entry,
-                               "{\"bash_id\":\"bash_1\",\"filter\":\"^got t\\\\w+$\"}"));
+                               "{\"bash_id\":\"b00000001\",\"filter\":\"^got t\\\\w+$\"}"));
     assert_true(
-        str_is(tool_check_text(&t), "bash_1: failed with exit code 5\ngot two\ngot three\n"));
+        str_is(tool_check_text(&t), "b00000001: failed with exit code 5\ngot two\ngot three\n"));
     assert_true(str_is(json_number(json_get(tool_check_data(&t), "exitCode")), "5"));
-    assert_true(look(&t, "bash_1"));
+    assert_true(look(&t, "b00000001"));
     ASSERT_SAYS(&t, "(no new output)");
 
     /* A line that has not ended is shown once, and again when there is more of it. */
     assert_true(start(&t, "printf 'name? '; read x <in; echo $x; kill -9 $$"));
-    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
-    look_until(&t, "bash_2", "name? ");
-    assert_true(look(&t, "bash_2"));
+    assert_news(mb, "b00000002", TASK_RUNNING, "running");
+    look_until(&t, "b00000002", "name? ");
+    assert_true(look(&t, "b00000002"));
     ASSERT_SAYS(&t, "(no new output)");
     assert_true(run(&t, "echo tenax >in"));
-    assert_news(mb, "bash_2", NEWS_FAILED, "failed: killed by SIGKILL");
-    assert_true(look(&t, "bash_2"));
-    assert_true(str_is(tool_check_text(&t), "bash_2: failed: killed by SIGKILL\nname? tenax\n"));
+    assert_news(mb, "b00000002", TASK_FAILED, "failed: killed by SIGKILL");
+    assert_true(look(&t, "b00000002"));
+    assert_true(str_is(tool_check_text(&t), "b00000002: failed: killed by SIGKILL\nname? tenax\n"));
 
     snprintf(command, sizeof(command), "sleep %d & exec sleep %d", long_sleep(), long_sleep());
     assert_true(start(&t, command));
-    assert_news(mb, "bash_3", NEWS_RUNNING, "running");
-    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_3\"}"));
-    assert_news(mb, "bash_3", NEWS_KILLED, "killed");
+    assert_news(mb, "b00000003", TASK_RUNNING, "running");
+    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"b00000003\"}"));
+    assert_news(mb, "b00000003", TASK_KILLED, "killed");
     assert_int_equal(count_sleeps(), 0);
-    assert_true(look(&t, "bash_3"));
+    assert_true(look(&t, "b00000003"));
     assert_true(str_is(data_of(&t, "status"), "killed"));
-    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_3\"}"));
+    assert_true(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"b00000003\"}"));
     ASSERT_SAYS(&t, "over already");
 
-    assert_false(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"bash_9\"}"));
+    assert_false(tool_check_run(&t, &tool_kill_shell_entry, "{\"shell_id\":\"b00000009\"}"));
     assert_int_equal(t.failed, ERR_NOT_FOUND);
-    ASSERT_SAYS(&t, "bash_1 (failed), bash_2 (failed), bash_3 (killed)");
-    assert_false(
-        tool_check_run(&t, &tool_bash_output_entry, "{\"bash_id\":\"bash_1\",\"filter\":\"a(b\"}"));
+    ASSERT_SAYS(&t, "b00000001 (failed), b00000002 (failed), b00000003 (killed)");
+    assert_false(tool_check_run(&t, &tool_bash_output_entry,
+                                "{\"bash_id\":\"b00000001\",\"filter\":\"a(b\"}"));
     assert_int_equal(t.failed, ERR_BAD_INPUT);
     ASSERT_SAYS(&t, "parenthesis");
     tool_check_end(&t);
@@ -639,22 +676,22 @@ static void background_much(void **state)
 
     (void)state;
     tool_check_begin(&t);
-    news_send_to(t.workspace, mb);
+    listen_to(t.workspace, mb);
     assert_true(start(&t, "seq 1 2000000"));
-    assert_news(mb, "bash_1", NEWS_RUNNING, "running");
-    assert_news(mb, "bash_1", NEWS_COMPLETED, "completed with exit code 0");
-    assert_true(look(&t, "bash_1"));
+    assert_news(mb, "b00000001", TASK_RUNNING, "running");
+    assert_news(mb, "b00000001", TASK_COMPLETED, "completed with exit code 0");
+    assert_true(look(&t, "b00000001"));
     assert_true(t.result.text.len < TOOL_MAX_RESULT);
     assert_int_equal(file_size_in(tool_check_text(&t), path), 14888896);
     ASSERT_SAYS(&t, "\n2000000\n");
 
     assert_true(start(&t, "seq 1 2000000; printf 1999999"));
-    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
-    assert_news(mb, "bash_2", NEWS_COMPLETED, "completed with exit code 0");
+    assert_news(mb, "b00000002", TASK_RUNNING, "running");
+    assert_news(mb, "b00000002", TASK_COMPLETED, "completed with exit code 0");
     assert_true(tool_check_run(&t, &tool_bash_output_entry,
-                               "{\"bash_id\":\"bash_2\",\"filter\":\"9{5}$\"}"));
+                               "{\"bash_id\":\"b00000002\",\"filter\":\"9{5}$\"}"));
     assert_true(
-        str_starts(tool_check_text(&t), STR("bash_2: completed with exit code 0\n99999\n")));
+        str_starts(tool_check_text(&t), STR("b00000002: completed with exit code 0\n99999\n")));
     assert_true(str_ends(tool_check_text(&t), STR("1999999\n1999999")));
     tool_check_end(&t);
     mailbox_close(mb);
@@ -691,29 +728,20 @@ static void background_unheard(void **state)
     struct tool_check t;
     struct mailbox *mb = mailbox_new();
     char command[100];
-    struct news *n;
-    struct mail *m;
 
     (void)state;
     tool_check_begin(&t);
-    news_send_to(t.workspace, mb);
+    listen_to(t.workspace, mb);
     assert_true(run(&t, "true")); /* all other threads are there */
     snprintf(command, sizeof(command), "sleep %d", long_sleep());
     limit_memory(true);
     assert_false(start(&t, command));
     limit_memory(false);
-    for (int i = 0; i < 2; i++) {
-        m = mailbox_try(mb);
-        assert_non_null(m);
-        n = (struct news *)m;
-        assert_string_equal(n->task_id, "bash_1");
-        assert_int_equal(n->status, i ? NEWS_KILLED : NEWS_RUNNING);
-        assert_int_equal(n->is_known, i);
-        mail_free(m);
-    }
+    assert_news(mb, "b00000001", TASK_RUNNING, "running");
+    assert_news(mb, "b00000001", TASK_KILLED, "killed");
     assert_true(start(&t, "true"));
-    assert_news(mb, "bash_2", NEWS_RUNNING, "running");
-    assert_news(mb, "bash_2", NEWS_COMPLETED, "completed with exit code 0");
+    assert_news(mb, "b00000002", TASK_RUNNING, "running");
+    assert_news(mb, "b00000002", TASK_COMPLETED, "completed with exit code 0");
     tool_check_end(&t);
     mailbox_close(mb);
     mailbox_unref(mb);

@@ -14,7 +14,7 @@ const struct tool_entry tool_kill_shell_entry = {
     .name = "KillShell",
     .text = tool_kill_shell_md,
     .schema = tool_kill_shell_schema,
-    .flags = TOOL_FREE,
+    .flags = TOOL_FREE | TOOL_HIDDEN,
     .run = tool_kill_shell_run,
 };
 

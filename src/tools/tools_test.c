@@ -81,7 +81,7 @@ static void all_of_it_is_small(void **state)
     assert_non_null(box);
     (void)toolbox_llm(box, &count);
     print_message("%zu tools, %zu bytes of names, texts and schemas\n", count, toolbox_bytes(box));
-    assert_true(count >= 16);
+    assert_true(count >= 14);
     assert_true(toolbox_bytes(box) <= MAX_BYTES);
     toolbox_unref(box);
 }

@@ -273,6 +273,7 @@ static void make_env(const struct run *r, bool trusted, struct strv *env)
     strv_addf(env, "PATH=%s/src:%s/tests/fake:/usr/bin:/bin", r->build, r->build);
     strv_adds(env, "TERM=xterm");
     strv_adds(env, PLANTED_TOKEN);
+    strv_adds(env, "TENAX_TEST_IDS=1");
     strv_adds(env, "TENAX_TEST_SANDBOX=none"); /* the same everywhere; some cases unset it */
     strv_addf(env, "MODEL=%s", r->model);
     strv_addf(env, "DIALECT=%.*s", STR_ARG(r->dialect));

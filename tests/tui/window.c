@@ -252,6 +252,7 @@ static void run_child(const struct window *w, const struct window_spec *spec)
     strv_addf(&env, "TENAX_HOME=%s/home/.tenax", w->top);
     strv_addf(&env, "TERM=%s", spec->term ? spec->term : "xterm-256color");
     strv_adds(&env, "LANG=C.UTF-8");
+    strv_adds(&env, "TENAX_TEST_IDS=1");
     if (!spec->sandbox)
         strv_adds(&env, "TENAX_TEST_SANDBOX=none");
     for (const char *const *e = spec->env; e && *e; e++)

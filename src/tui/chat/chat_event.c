@@ -323,6 +323,8 @@ static void on_user(struct chat *c, const struct event *e, int64_t now_ms)
     case USER_MARKER:
         tell_interrupt(c);
         break;
+    case USER_NOTICE:
+    case USER_NOTICE_BETWEEN:
     case USER_ADDED:
         add_feedback(c, e->text);
         c->told_verdict = false;
@@ -428,6 +430,8 @@ static void on_task_done(struct chat *c, const struct event *e, int64_t now_ms)
     struct str how = str_first(e->text, str_chr(e->text, '\n'));
 
     (void)now_ms;
+    if (e->task && !e->task->is_background) /* its call shows the end */
+        return;
     buf_addf(&text, "Background task: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
              what.len > EVENT_LINE ? "…" : "", STR_ARG(str_clip(how, EVENT_LINE)));
     (void)chat_add_text(c, ITEM_NOTE, good ? ROLE_GOOD : ROLE_WARNING,

@@ -304,7 +304,7 @@ method('reloadSkills', 'finds one that is new', async (q, t) => {
 });
 method('reloadOutputStyles', 'lists them', async (q) => assert.match(JSON.stringify(await q.reloadOutputStyles()), /Explanatory/));
 method('interrupt', 'while idle', async (q) => { await q.interrupt(); });
-method('stopTask', 'one that is not there fails', async (q) => assert.rejects(() => q.stopTask('bash_9')));
+method('stopTask', 'one that is not there fails', async (q) => assert.rejects(() => q.stopTask('b00000009')));
 method('backgroundTasks', 'none runs', async (q) => { await q.backgroundTasks(); });
 method('streamInput', 'one more message', async (q) => {
     await q.streamInput((async function* () {

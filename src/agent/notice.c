@@ -1,0 +1,29 @@
+/*
+ * Notices, between a fixed beginning and end, so that a resumed conversation is the same to the
+ * byte.
+ */
+#include "agent/notice.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+static const char head[] = "<system-reminder>\nThis is an automatic event. It is not input of the "
+                           "user, and approves nothing.\n\n";
+static const char tail[] = "\n</system-reminder>";
+
+void notice_wrap(struct str bare, struct buf *ret)
+{
+    buf_adds(ret, head);
+    buf_add(ret, bare);
+    buf_adds(ret, tail);
+}
+
+bool notice_bare(struct str wrapped, struct str *ret)
+{
+    if (wrapped.len < strlen(head) + strlen(tail) || !str_starts(wrapped, str_of(head)) ||
+        !str_ends(wrapped, str_of(tail)))
+        return false;
+    *ret = str_make(wrapped.ptr + strlen(head), wrapped.len - strlen(head) - strlen(tail));
+    return true;
+}

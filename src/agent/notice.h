@@ -1,0 +1,18 @@
+/*
+ * Notices: what is said to an agent in the place of a user: the end of a task, what another agent
+ * has written. The transcript has the bare text; the model sees it in a reminder that says what it
+ * is. Pure functions, any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct buf;
+
+#define NOTICE_ORIGIN "task-notification" /* origin.kind of its line */
+
+void notice_wrap(struct str bare, struct buf *ret);
+/* The bare text of what notice_wrap() gave, a slice of it; false: it is something else. */
+bool notice_bare(struct str wrapped, struct str *ret);

@@ -1,0 +1,36 @@
+/*
+ * Chores: what a loop would have to wait for, done on another thread.
+ *
+ * A chore is a mail. It is sent to the desk, one thread that runs chores in their order, or to
+ * a thread of its own (chore_run_beside()), and comes back to the sender's mailbox when it is
+ * done. Whoever finds it there calls its done(). Nobody wants it back any more (the mailbox is
+ * closed): it is freed.
+ */
+#pragma once
+
+#include "sync/mailbox.h"
+
+struct crew;
+struct desk;
+struct err;
+
+extern const struct mail_kind chore_mail_kind;
+
+/* First member of every chore. */
+struct chore {
+    struct mail mail;
+    void (*run)(struct chore *e);             /* elsewhere */
+    void (*done)(struct chore *e, void *arg); /* where it came from; NULL: nothing is left to do */
+    void (*free)(struct chore *e);
+    struct mailbox *back; /* the chore's own while it is away */
+};
+
+/* Zeroed but for its functions; size: of the struct it is the first member of. */
+void *chore_new(size_t size, void (*run)(struct chore *e), void (*done)(struct chore *e, void *arg),
+                void (*free)(struct chore *e));
+
+struct desk *desk_new(struct mailbox *back, struct err *err);
+void desk_free(struct desk *d); /* runs what was handed in, then ends; NULL is fine */
+void desk_give(struct desk *d, void *chore);
+/* For what may take as long as a person: beside all others. */
+int chore_run_beside(struct crew *crew, struct mailbox *back, void *chore, struct err *err);

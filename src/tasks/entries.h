@@ -1,0 +1,16 @@
+/* What the model reads of the tools for tasks, made from their .md files; and their rows. */
+#pragma once
+
+#include "agent/tool.h"
+
+extern const char tool_agent_md[], tool_agent_schema[];
+extern const char tool_list_agents_md[], tool_list_agents_schema[];
+extern const char tool_send_message_md[], tool_send_message_schema[];
+extern const char tool_task_output_md[], tool_task_output_schema[];
+extern const char tool_task_stop_md[], tool_task_stop_schema[];
+
+extern const struct tool_entry tool_agent_entry;
+extern const struct tool_entry tool_list_agents_entry;
+extern const struct tool_entry tool_send_message_entry;
+extern const struct tool_entry tool_task_output_entry;
+extern const struct tool_entry tool_task_stop_entry;
