@@ -130,7 +130,7 @@ static void cancel_prompt(struct acp_view *v, struct acp_prompt *p)
     p->is_cancelled = true;
     if (!p->is_taken || p->has_begun)
         return;
-    if (slash_unqueue(v->view->live->slash, uuid) || host_unqueue(v->view->live->host, uuid))
+    if (host_unqueue(v->view->live->host, uuid))
         answer(v, p, "cancelled");
 }
 
