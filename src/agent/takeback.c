@@ -85,6 +85,7 @@ void agent_adopt(struct agent *a, const struct recall *past)
     message_unref(a->deferred);
     a->deferred = past->deferred ? message_ref(past->deferred) : NULL;
     a->left_open = past->state != RECALL_COMPLETE;
+    extra_recall(a, buf_str(&past->extra));
 }
 
 static void agent_emit_rewound(struct agent *a, const struct agent_rewind *order)
@@ -142,10 +143,11 @@ static bool agent_take_rewind(struct agent *a)
 
 int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err)
 {
+    bool idle = inputs_rests(a->inputs);
     const char *busy = NULL;
 
     lock_take(&a->lock);
-    if (a->busy || a->turn_cancel || a->queue.len)
+    if (a->turn_cancel || !idle)
         busy = "a turn is running; interrupt it, or wait for its end";
     else if (a->finishing)
         busy = "the session is about to end";
@@ -155,6 +157,14 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err)
     if (!busy)
         a->rewind = order;
     lock_give(&a->lock);
+    if (!busy && !inputs_rests(a->inputs)) { /* said at the same time: that comes first */
+        lock_take(&a->lock);
+        if (a->rewind == order) {
+            a->rewind = NULL;
+            busy = "a prompt has just been sent";
+        }
+        lock_give(&a->lock);
+    }
     if (busy)
         return err_set(err, ERR_BUSY, "%s", busy);
     agent_wake(a);

@@ -422,6 +422,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         a->step = t->steps + 1;
         agent_refresh(a);
         (void)turn_take_mail(a, t);
+        if (t->steps)
+            extra_hint_answer(a, t->last_text);
         if (turn_is_called_off(a, t))
             return END_CALLED_OFF;
         if (t->unwritten)
@@ -473,7 +475,6 @@ static void turn_begin(struct agent *a, struct turn *t)
     lock_take(&a->lock);
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
-    a->dropped_queue = false;
     lock_give(&a->lock);
 
     agent_take_over(a);
@@ -506,8 +507,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     turn_return(a);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
-    a->busy = false; /* whoever hears that it is over may ask for what needs an idle agent */
     lock_give(&a->lock);
+    inputs_heard(a->inputs); /* a client that sees the end may ask for what needs an idle agent */
     turn_report(a, t, end);
     a->step = 0;
     a->idle_since_ms = clock_mono_ms();

@@ -380,6 +380,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         buf_release(&a->start_context);
     }
     turn_say_mode(a);
+    extra_say(a);
 }
 
 /* The id of the line that an input becomes: the client's own, unless it was used before. Two lines
@@ -419,6 +420,7 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     message_text(in->message, &words);
     mention_files(&spec, buf_str(&words), &files);
     agent_say_reminders(a, buf_str(&files.reminders));
+    extra_hint_input(a, buf_str(&words));
     said = message_new(ROLE_USER, files.images.len + in->message->len);
     VEC_EACH(&files.images, image) {
         message_add(said, &(struct block){.kind = BLOCK_IMAGE,
@@ -494,7 +496,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         asked = turn_ask_prompt_hooks(a, t, in);
     if (asked == 0)
         asked = turn_lend(a, in->command, &t->err);
-    if (asked < 0 && between && cancel_is_set(t->cancel) && agent_put_back(a, in))
+    if (asked < 0 && between && cancel_is_set(t->cancel) && inputs_put_back(a->inputs, in))
         return 1;
     turn_announce(a, t, in);
     if (asked == 0 && a->start_words.len)
@@ -539,20 +541,20 @@ static bool turn_take_between(struct agent *a, struct turn *t, struct agent_inpu
 
 bool turn_take_mail(struct agent *a, struct turn *t)
 {
-    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
     struct agent_input in;
     bool any = false;
 
     hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
-    while (agent_take_note(a, &note)) {
-        agent_remind(a, buf_str(&note));
-        buf_clear(&note);
+    extra_say(a);
+    while (inputs_next_note(a->inputs, &in)) {
+        agent_remind(a, in.message->blocks[0].text);
+        agent_input_release(&in);
         any = true;
     }
     /* Once it is called off, what waits is for the next turn. */
-    while (!cancel_is_set(t->cancel) && agent_next_input(a, /*between=*/true, &in)) {
+    while (!cancel_is_set(t->cancel) && inputs_next(a->inputs, /*between=*/true, &in)) {
         any = turn_take_between(a, t, &in) || any;
         agent_input_release(&in);
     }

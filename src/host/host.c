@@ -28,6 +28,7 @@
 #include "host/child.h"
 #include "host/connect.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/hub.h"
@@ -77,7 +78,7 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
 
-int host_make_toolbox(struct host *h, struct err *err)
+static int make_toolbox(struct host *h, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct tool_entry *more = arena_zalloc(&arena, (h->more_count + 1) * sizeof(*more));
@@ -87,6 +88,8 @@ int host_make_toolbox(struct host *h, struct err *err)
         .provider = &h->models.list[0],
         .permit = h->permit,
         .more = more,
+        .defers = h->defers,
+        .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
@@ -124,6 +127,17 @@ int host_make_toolbox(struct host *h, struct err *err)
         agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     return 0;
+}
+
+/* Agents ask for it when servers have changed, and each on its own thread. */
+int host_make_toolbox(struct host *h, struct err *err)
+{
+    int r;
+
+    (void)ticket_take(&h->boxing, /*cancel=*/NULL, /*err=*/NULL);
+    r = make_toolbox(h, err);
+    ticket_give(&h->boxing);
+    return r;
 }
 
 struct toolbox *host_toolbox(struct host *h)
@@ -383,6 +397,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
+    host_extra_open(h);
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
@@ -424,6 +439,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -444,6 +461,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->briefing.notice = host_on_trouble;
     h->briefing.notice_arg = h;
     gate_init(&h->gate);
+    ticket_init(&h->boxing);
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
@@ -472,6 +490,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -493,8 +512,10 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -540,11 +561,17 @@ void host_free(struct host *h)
     buf_release(&h->system);
     buf_release(&h->context);
     gate_release(&h->gate);
+    ticket_release(&h->boxing);
     hub_free(h->own_hub);
     mem_freep(&h);
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {

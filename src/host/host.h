@@ -36,6 +36,7 @@ struct hook_runner;
 struct host;
 struct host_choices;
 struct hub;
+struct inputs;
 struct instructions;
 struct json;
 struct model;
@@ -47,6 +48,7 @@ struct rewind;
 struct sandbox;
 struct session;
 struct spawner;
+struct team;
 struct strv;
 struct tool_entry;
 struct workspace;
@@ -60,13 +62,15 @@ struct workspace;
 typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
                              struct buf *ret_attachment);
 
-/* All lent for host_new() alone, but for hub, conf, args and cancel, which outlive the host. */
+/* All lent for host_new() alone, but for hub, conf, args, inputs and cancel, which outlive the
+ * host. */
 struct host_spec {
     struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
     struct conf *conf; /* read again when its files change */
     const struct args *args;
     struct cancel *cancel; /* of the process */
     struct session_spec session;
+    struct inputs *inputs;    /* what is said, from the session before on; NULL: its own */
     struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
     /* Tools beside those of the table, offered whatever `tools` says; with what they point to they
@@ -106,6 +110,7 @@ struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
+struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
@@ -131,14 +136,21 @@ int host_ask_trust(struct host *h, bool again, struct err *err);
  * for its first prompt. Once; may take as long as it takes to begin an agent. */
 void host_ask_start(struct host *h);
 
-/* Takes the content of *input, also on failure. */
+/* The queue of the main agent (agent/input.h). */
+struct inputs *host_inputs(struct host *h);
+/* A prompt that needs no reading. Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);
+/* The same for a prompt that has been read: claimed in the queue, and no longer afterwards. */
+int host_pass(struct host *h, struct agent_input *claimed, struct err *err);
 /* Writes it down as waiting, and says it to nobody: the session that goes on has it. */
 int host_keep(struct host *h, const struct agent_input *input, struct err *err);
-/* The running turn ends; ret_queued gets the uuids of what still waits or, with drop_queued, of
- * what waited and was dropped. */
+/* The running turn ends; ret_queued gets the uuids of what still waits, unread or for its turn, or,
+ * with drop_queued, of what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
+/* What waits, unread or for its turn, is taken back; false: it does not (any more). */
 bool host_unqueue(struct host *h, struct str uuid);
+/* What waits for its turn is unread again, for the session that comes; false: it is not there. */
+bool host_return(struct host *h, struct str uuid);
 /* A session that goes on has something to go on with: its last turn was cut off, or words wait. */
 bool host_is_left_open(struct host *h);
 /* What waited when the session that goes on was left, and is heard before the first input: uuids

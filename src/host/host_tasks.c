@@ -16,6 +16,7 @@
 #include "host/inside.h"
 #include "host/session.h"
 #include "llm/message.h"
+#include "tasks/team/team.h"
 
 #define AWAITED (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE))
 
@@ -69,5 +70,6 @@ bool host_awaits_tasks(void *arg)
     struct host *h = arg;
 
     return !h->is_interactive &&
-           task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true);
+           (team_is_working(h->team) ||
+            task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true));
 }

@@ -423,15 +423,11 @@ static void tell_dropped(const struct control_call *call, struct str uuid)
 static int do_interrupt(struct control_call *call, struct jw *w, struct err *err)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
-    CLEANUP(strv_release) struct strv behind = STRV_INIT;
     bool drop = json_get_bool(call->request, "cancel_queued", false);
 
     (void)err;
-    /* What waits behind a command comes to the agent only then, so it is looked for first. */
-    slash_queued(call->session->slash, drop, &behind);
     host_interrupt(call->session->host, drop, &queued);
     peer_take_back_asks(call->peer); /* clients expect that before the answer */
-    strv_add_all(&queued, &behind);
     for (size_t i = 0; drop && i < queued.len; i++)
         tell_dropped(call, str_of(queued.ptr[i]));
     if (drop) {
@@ -502,8 +498,7 @@ static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, s
 static int do_cancel_async_message(struct control_call *call, struct jw *w, struct err *err)
 {
     struct str uuid = json_get_str(call->request, "message_uuid");
-    bool found =
-        slash_unqueue(call->session->slash, uuid) || host_unqueue(call->session->host, uuid);
+    bool found = host_unqueue(call->session->host, uuid);
 
     (void)err;
     if (found)

@@ -71,6 +71,8 @@ int prompt_send(struct slash_call *call, struct str name, const struct agent_inp
         return -1;
     in.message = prompt_message(call, name);
     in.is_literal = true;
+    in.order = NULL;
+    in.kept = false;
     if (in.when == INPUT_NEXT && prompt_grants(call))
         in.when = INPUT_LATER;
     if (!in.uuid[0])

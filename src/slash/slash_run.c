@@ -1,6 +1,6 @@
 /*
- * slash_run: one job of the commands' thread, done: a command is run and its answer told, words
- * that waited behind one are sent on, and what only a front end can do is asked of it.
+ * slash_run: one job, done: a command is run and its answer told, a prompt is passed on, and what
+ * only a front end can do is asked of it.
  */
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
+#include "slash/commands.h"
 #include "slash/expand.h"
 #include "slash/front.h"
 #include "slash/inside.h"
@@ -38,9 +39,12 @@ static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
 static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
                        const struct err *err)
 {
+    static const struct agent_input none; /* "!" and "#" are shown by their answer */
     bool is_left = err && err->code == ERR_CANCELLED && call->front; /* by the user: no error */
+    bool is_slash =
+        !j->command || (j->command != &slash_shell_entry && j->command != &slash_note_entry);
     struct host_answer answer = {
-        .input = &j->input,
+        .input = is_slash ? j->input : &none,
         .command = buf_cstr(&j->name),
         .is_error = err && !is_left,
         .goes_on = !err && call->goes_on,
@@ -60,22 +64,12 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
     host_answer(s->host, &answer);
 }
 
-/* What is said behind a switch is for the session that is switched to. */
-static void slash_leave(struct slash *s, bool is_left)
+/* What is said after a switch is for the session that is switched to. */
+static void slash_mark_left(struct slash *s, bool is_left)
 {
     lock_take(&s->lock);
     s->is_left = is_left;
     lock_give(&s->lock);
-}
-
-bool slash_is_left(struct slash *s)
-{
-    bool is_left;
-
-    lock_take(&s->lock);
-    is_left = s->is_left;
-    lock_give(&s->lock);
-    return is_left;
 }
 
 /* Nothing else is begun meanwhile: whether it is for this session is known then. */
@@ -86,14 +80,14 @@ static void slash_go(const struct slash_call *call, enum front_switch how)
     struct err err = {0};
     int rc;
 
-    slash_leave(s, true);
+    slash_mark_left(s, true);
     if (front)
         rc = front->go(front->arg, how, buf_str(&call->session), &err);
     else
         rc = s->anew(s->anew_arg, &err);
     if (rc == 0)
         return;
-    slash_leave(s, false);
+    slash_mark_left(s, false);
     if (err.code != ERR_CANCELLED)
         host_notice(call->host, LEVEL_ERROR, str_of(err.text));
 }
@@ -214,7 +208,7 @@ static void slash_run_call(struct slash *s, struct job *j, const struct own_comm
     failed = own ? slash_run_file(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
     slash_begin(s, /*running=*/NULL);
     if (!failed && call.prompt.len && !j->answer)
-        failed = prompt_send(&call, buf_str(&j->name), &j->input, &err) < 0;
+        failed = prompt_send(&call, buf_str(&j->name), j->input, &err) < 0;
     if (j->answer)
         j->answer(j->arg, &call, failed ? &err : NULL);
     else if (failed || !call.prompt.len)
@@ -237,7 +231,7 @@ static void slash_run_command(struct slash *s, struct job *j)
     slash_run_call(s, j, c && !c->is_hidden ? c : NULL);
 }
 
-static void slash_run_input(struct slash *s, struct job *j);
+static int slash_run_input(struct slash *s, struct job *j, struct err *err);
 
 /* "/tmp is full" is about a folder. */
 static bool slash_is_path(struct str name)
@@ -249,7 +243,8 @@ static bool slash_is_path(struct str name)
 }
 
 /* "/ help" is a command with a blank too many, "/ is full" is about a folder. */
-static void slash_run_apart(struct slash *s, struct job *j, const struct own_list *own)
+static int slash_run_apart(struct slash *s, struct job *j, const struct own_list *own,
+                           struct err *ret_err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_ANSWER);
     struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER),
@@ -260,17 +255,17 @@ static void slash_run_apart(struct slash *s, struct job *j, const struct own_lis
 
     buf_addf(&text, "/%.*s", STR_ARG(word));
     if (!slash_find(buf_str(&text), /*ret_args=*/NULL) && (!c || c->is_hidden)) {
-        slash_run_input(s, j);
-        return;
+        return slash_run_input(s, j, ret_err);
     }
     err_set(&err, ERR_BAD_INPUT, "there is a space after the slash; did you mean %s?",
             buf_cstr(&text));
     buf_add(&j->name, word);
     slash_tell(s, j, &none, &err);
     slash_call_release(&none);
+    return 0;
 }
 
-static void slash_run_own(struct slash *s, struct job *j)
+static int slash_run_own(struct slash *s, struct job *j, struct err *ret_err)
 {
     CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
     const struct own_command *c = own_find(own, buf_str(&j->name));
@@ -279,18 +274,14 @@ static void slash_run_own(struct slash *s, struct job *j)
     struct nearest near;
     struct err err = {0};
 
-    if (!j->name.len) {
-        slash_run_apart(s, j, own);
-        return;
-    }
+    if (!j->name.len)
+        return slash_run_apart(s, j, own, ret_err);
     if (c && !c->is_hidden) {
         slash_run_call(s, j, c);
-        return;
+        return 0;
     }
-    if (slash_is_path(buf_str(&j->name))) {
-        slash_run_input(s, j);
-        return;
-    }
+    if (slash_is_path(buf_str(&j->name)))
+        return slash_run_input(s, j, ret_err);
     nearest_init(&near, buf_str(&j->name));
     for (size_t i = 0; i < slash_count(); i++)
         nearest_offer(&near, str_of(slash_at(i)->name));
@@ -307,22 +298,13 @@ static void slash_run_own(struct slash *s, struct job *j)
                 STR_ARG(near.best), near.best.len ? "?)" : "");
     slash_tell(s, j, &none, &err);
     slash_call_release(&none);
+    return 0;
 }
 
-static void slash_run_input(struct slash *s, struct job *j)
+static int slash_run_input(struct slash *s, struct job *j, struct err *err)
 {
-    struct err err = {0};
-
-    if (host_send(s->host, &j->input, &err) < 0) {
-        struct event *e = host_event(s->host, EVENT_NOTICE);
-
-        e->level = LEVEL_ERROR;
-        e->id = arena_str(&e->arena, str_of(j->input.uuid));
-        e->text = arena_str(&e->arena, str_of(err.text));
-        feed_emit(host_feed(s->host), e, /*cancel=*/NULL);
-    }
-    j->input.message = NULL; /* taken either way */
-    j->input.command = NULL;
+    j->is_passed = true;
+    return host_pass(s->host, j->input, err);
 }
 
 /* The session is left before its turn came, or it came too late: words are there when the session
@@ -336,7 +318,7 @@ static void slash_run_never(struct slash *s, struct job *j)
     struct err err = {0};
 
     if (j->kind == JOB_INPUT || (j->kind == JOB_OWN && slash_is_path(buf_str(&j->name)))) {
-        if (host_keep(s->host, &j->input, &err) < 0)
+        if (host_keep(s->host, j->input, &err) < 0)
             host_notice(s->host, LEVEL_ERROR, str_of(err.text));
         return;
     }
@@ -351,7 +333,7 @@ static void slash_run_never(struct slash *s, struct job *j)
     slash_call_release(&none);
 }
 
-void slash_run(struct slash *s, struct job *j)
+int slash_run(struct slash *s, struct job *j, struct err *err)
 {
     if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
         (j->until_ms && clock_mono_ms() > j->until_ms))
@@ -359,9 +341,10 @@ void slash_run(struct slash *s, struct job *j)
     else if (j->kind == JOB_COMMAND)
         slash_run_command(s, j);
     else if (j->kind == JOB_OWN)
-        slash_run_own(s, j);
+        return slash_run_own(s, j, err);
     else if (j->kind == JOB_INPUT)
-        slash_run_input(s, j);
+        return slash_run_input(s, j, err);
     else
         host_finish(s->host, j->fn, j->arg);
+    return 0;
 }

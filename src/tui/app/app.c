@@ -358,7 +358,6 @@ static void app_release(struct app *a)
     vec_release(&a->sent);
     vec_release(&a->panels);
     strv_release(&a->past);
-    strv_release(&a->taken_back);
     lines_release(&a->commits);
     lines_release(&a->region);
     lines_release(&a->part);
