@@ -20,6 +20,7 @@
 #include "host/asks.h"
 #include "host/child.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/goals.h"
 #include "host/hub.h"
 #include "host/inside.h"
@@ -141,6 +142,7 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .extra = host_extra_source(h),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
         .team = h->team,
@@ -190,6 +192,7 @@ static int host_prepare(struct host *h, struct err *err)
     host_await_mcp(h);
     rest.net = h->net;
     rest.system = buf_str(&h->system);
+    rest.plan_steps = buf_str(&h->plan_steps);
     rest.context = buf_str(&h->context);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);
