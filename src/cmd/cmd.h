@@ -44,6 +44,7 @@ struct command {
 };
 
 extern const struct command cmd_acp;
+extern const struct command cmd_app_server;
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;

@@ -212,6 +212,7 @@ static int renew(struct stdio *s, struct err *err)
         sdk_servers_reopen(spec->session->servers);
     }
     peer_enter(s->peer);
+    peer_say_reset(s->peer);
     if (enter(s, err) < 0)
         return -1;
     (void)slash_attend(spec->session->slash, /*uuid=*/STR(""), /*err=*/NULL);
