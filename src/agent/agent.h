@@ -85,6 +85,7 @@ struct agent_spec {
     struct str system;                /* the system prompt */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
+    const char *own_transcript_path;  /* of a child: its own file; NULL: nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
@@ -183,8 +184,9 @@ void agent_input_release(struct agent_input *in);
 void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
 /* No turn runs and no input waits. */
 bool agent_rests(struct agent *a);
-/* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
- * Waits for the agent's thread. */
+/* The conversation so far, for an agent that begins with it: a copy, in which calls that still run
+ * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
+#define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
 /* What waits, in order: uuids, and what they say. ret_texts may be NULL. */
 void agent_queued(struct agent *a, struct strv *ret_uuids, struct strv *ret_texts);

@@ -651,6 +651,18 @@ void task_end(struct task_table *t, const char *id, const struct task_end *end)
     tell_end(t, &v);
 }
 
+void task_say(struct task_table *t, const char *id, const char *to, struct str text)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_listener l;
+    struct task_view v;
+
+    if (!task_look(t, str_of(id), &arena, &v) || !told_begin(t, &l))
+        return;
+    l.notify(l.arg, to, &v, text, /*is_quiet=*/false);
+    told_end(t);
+}
+
 void task_withdraw(struct task_table *t, const void *arg)
 {
     bool is_used = true;

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -207,8 +208,8 @@ static void toolbox_write_names(struct toolbox *t)
     jw_init(&w, &names, 0);
     jw_array(&w);
     VEC_EACH(&t->entries, e) {
-        if (!((*e)->flags & TOOL_HIDDEN))
-            jw_cstr(&w, (*e)->name);
+        if (!((*e)->flags & TOOL_HIDDEN)) /* Agent by the name that SDKs look for */
+            jw_cstr(&w, strcmp((*e)->name, "Agent") == 0 ? "Task" : (*e)->name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));

@@ -44,6 +44,8 @@
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tasks/entries.h"
 #include "tasks/team/team.h"
 #include "tools/background.h"
@@ -64,8 +66,11 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &h->agent_tool);
     vec_push(&h->tools, &tool_task_output_entry);
     vec_push(&h->tools, &tool_task_stop_entry);
+    vec_push(&h->tools, &h->message_tool);
+    vec_push(&h->tools, &tool_list_agents_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
     for (const struct tool_entry *const *e = team_tools(); *e; e++)
@@ -83,6 +88,8 @@ int host_make_toolbox(struct host *h, struct err *err)
         .provider = &h->models.list[0],
         .permit = h->permit,
         .more = more,
+        .wants = h->pool.type ? pool_wants : NULL,
+        .wants_arg = &h->pool,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
@@ -379,7 +386,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
-    if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
+    if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
+        host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
     return host_start_mcp(h, ret_notes, err);
@@ -443,6 +451,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
+    buf_init(&h->types, BUF_NO_LIMIT);
+    buf_init(&h->opening, BUF_NO_LIMIT);
     h->children = children_new(h);
     h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
@@ -486,8 +496,11 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    agents_close(h->agents);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    agents_free(h->agents);
+    definitions_unref(h->types_read);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -527,6 +540,8 @@ void host_free(struct host *h)
     buf_release(&h->schema);
     buf_release(&h->system);
     buf_release(&h->context);
+    buf_release(&h->types);
+    buf_release(&h->opening);
     gate_release(&h->gate);
     hub_free(h->own_hub);
     mem_freep(&h);
@@ -597,6 +612,11 @@ struct workspace *host_workspace(struct host *h)
 struct spawner *host_spawner(struct host *h)
 {
     return children_spawner(h->children);
+}
+
+struct agents *host_agents(struct host *h)
+{
+    return h->agents;
 }
 
 struct task_table *host_tasks(struct host *h)

@@ -33,6 +33,7 @@ struct feed;
 struct goal;
 struct hook_registry;
 struct hook_runner;
+struct agents;
 struct host;
 struct host_choices;
 struct hub;
@@ -99,6 +100,7 @@ struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct agents *host_agents(struct host *h);       /* tasks/agents.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 

@@ -32,6 +32,7 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/definition.h"
 #include "tasks/team/team.h"
 
 #define HOST_MAX_QUEUED 1000
@@ -121,7 +122,9 @@ void host_make_agent(struct host *h)
     struct provider models[MODELS_MAX] = {{0}};
     struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
-        .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
+        .identity = {.session = session_id(h->session),
+                     .agent = IDENTITY_MAIN,
+                     .type = h->pool.type ? h->pool.type->name : NULL},
         .conf = h->conf,
         .providers = models,
         .provider_count = models_copy(&h->models, models, MODELS_MAX),
@@ -153,11 +156,11 @@ void host_make_agent(struct host *h)
         .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
-        .news = briefing_news,
-        .near = briefing_near,
-        .again = briefing_again,
-        .loaded = briefing_loaded,
-        .news_arg = &h->briefing,
+        .news = host_news,
+        .near = host_near,
+        .again = host_again,
+        .loaded = host_loaded,
+        .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,
         .cancel = h->cancel,
@@ -185,13 +188,14 @@ static int host_prepare(struct host *h, struct err *err)
     prompt_system(&h->prompt, h->conf, &h->system);
     buf_clear(&h->context);
     buf_add(&h->context, briefing_text(&h->briefing));
+    host_say_types(h);
     runner_set_net(h->runner, h->net);
     if (host_await_net(h, err) < 0)
         return -1;
     host_await_mcp(h);
     rest.net = h->net;
     rest.system = buf_str(&h->system);
-    rest.context = buf_str(&h->context);
+    rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
     host_start_log(h); /* which reads what was said so far */
     return 0;
