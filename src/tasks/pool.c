@@ -25,6 +25,7 @@ static bool names_tool(const struct strv *list, struct str name)
     for (size_t i = 0; i < list->len; i++) {
         struct str one = str_of(list->ptr[i]);
 
+        one = str_trim(str_first(one, str_chr(one, '('))); /* a rule's specifier limits no pool */
         if (str_is(one, "Task"))
             one = STR("Agent");
         if (str_eq(one, name))
