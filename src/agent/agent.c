@@ -237,26 +237,16 @@ static void agent_append(struct agent *a, const struct agent_input *in)
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
-static bool agent_is_woken(struct agent *a)
-{
-    bool wake;
-
-    lock_take(&a->lock);
-    wake = a->wake;
-    lock_give(&a->lock);
-    return wake;
-}
-
 /* A turn that nobody asked for: a background command has something to say. */
 static void agent_run_note(struct agent *a)
 {
-    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
+    CLEANUP(agent_input_release) struct agent_input note = {0};
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
     struct agent_input in = {.is_note = true};
 
-    if (!agent_take_note(a, &note))
+    if (!inputs_next_note(a->inputs, &note))
         return;
-    reminder_add(&text, buf_str(&note));
+    reminder_add(&text, note.message->blocks[0].text);
     in.message = message_user_text(buf_str(&text));
     id_uuid(in.uuid);
     turn_run(a, &in);
@@ -280,9 +270,10 @@ static bool agent_is_over(struct agent *a, bool gone)
     bool over;
 
     lock_take(&a->lock);
-    over = a->finishing && (gone || !a->queue.len);
+    over = a->finishing;
     lock_give(&a->lock);
-    return over && (gone || !a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg));
+    return over && (gone || (!inputs_waiting(a->inputs) &&
+                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
 }
 
 /* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
@@ -318,15 +309,16 @@ static bool agent_work(struct agent *a)
             agent_run_start(a);
         if (agent_take_back(a))
             continue;
-        if (!gone && agent_next_input(a, /*between=*/false, &in)) {
+        if (!gone && inputs_next(a->inputs, /*between=*/false, &in)) {
             if (in.no_query)
                 agent_append(a, &in);
             else
                 turn_run(a, &in);
             agent_input_release(&in);
+            inputs_heard(a->inputs);
             continue;
         }
-        if (!gone && agent_is_woken(a) && !agent_is_over(a, gone)) {
+        if (!gone && inputs_is_woken(a->inputs) && !agent_is_over(a, gone)) {
             agent_run_note(a);
             continue;
         }
@@ -413,8 +405,7 @@ static void agent_recall(struct agent *a, struct recall *r)
     agent_adopt(a, r);
     VEC_EACH(&r->queued, in) {
         in->kept = true;
-        vec_push(&a->queue, *in);
-        in->message = NULL;
+        inputs_put(a->inputs, in);
     }
     a->takes_up = r->queued.len > 0;
     r->queued.len = 0;
@@ -438,6 +429,8 @@ struct agent *agent_new(const struct agent_spec *spec)
     a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
     buf_init(&a->start_context, HOOK_MAX_TEXT);
     buf_init(&a->start_words, HOOK_MAX_TEXT);
+    a->own_inputs = spec->inputs ? NULL : inputs_new();
+    a->inputs = spec->inputs ? spec->inputs : a->own_inputs;
     buf_init(&a->start_note, HOOK_MAX_TEXT);
     a->spec.spending = spec->spending ? spending_ref(spec->spending) : spending_new();
     if (spec->recall && !spec->spending)
@@ -490,20 +483,14 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    lock_take(&a->lock);
-    agent_drop_queue(a); /* what is in the journal waits there */
-    lock_give(&a->lock);
+    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* what is in the journal waits there */
     agent_stop(a);
     cancel_set(a->aside_cancel);
     crew_free(a->own_crew);
     cancel_unref(a->aside_cancel);
     vec_release(&a->stragglers);
-    agent_drop_queue(a);
-    vec_release(&a->queue);
-    VEC_EACH(&a->notes, note) {
-        mem_freep(note);
-    }
-    vec_release(&a->notes);
+    inputs_leave(a->inputs);
+    inputs_free(a->own_inputs);
     agent_drop_takebacks(a);
     if (a->new_provider)
         provider_release(a->new_provider);
@@ -536,9 +523,9 @@ bool agent_rests(struct agent *a)
     bool rests;
 
     lock_take(&a->lock);
-    rests = !a->busy && !a->turn_cancel && !a->queue.len && !a->wake && !a->wants_start;
+    rests = !a->turn_cancel && !a->wants_start;
     lock_give(&a->lock);
-    return rests;
+    return rests && inputs_rests(a->inputs) && !inputs_is_woken(a->inputs);
 }
 
 void agent_ask_start(struct agent *a)

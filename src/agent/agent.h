@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "agent/identity.h"
+#include "agent/input.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "base/strv.h"
@@ -30,6 +31,7 @@
 struct agent;
 struct asker;
 struct buf;
+struct call;
 struct cancel;
 struct conf;
 struct crew;
@@ -80,6 +82,7 @@ struct agent_spec {
     struct permit *permit;
     struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
     struct crew *crew;                /* threads for it and its calls; NULL: its own */
+    struct inputs *inputs;            /* what waits to be heard; NULL: its own */
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
@@ -117,6 +120,8 @@ struct agent_spec {
     /* The next file of instructions that was read and that hooks have not heard of; false: none.
      * NULL: there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
+    /* The next line of the transcript that belongs to what was told; false: none. NULL: never. */
+    bool (*attachment)(void *arg, struct buf *ret);
     void *news_arg; /* of all four */
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */
@@ -143,56 +148,24 @@ void agent_begin(struct agent *a, const struct agent_spec *spec);
 /* Interrupts, waits for the thread, frees. NULL is fine. */
 void agent_free(struct agent *a);
 
-enum input_when {
-    INPUT_LATER, /* a turn of its own, behind those that wait */
-    INPUT_NEXT,  /* between two steps of the running turn, else a turn of its own */
-    INPUT_NOW,   /* interrupts the running turn, then a turn of its own, before all others */
-};
-
-/* A command of a person's own that an input was made of: who made it, for hooks, and what holds for
- * its turn alone. */
-struct agent_command {
-    char *name; /* "review" */
-    char *args;
-    char *source;              /* "user", "project", "managed", "built-in" */
-    struct strv allow, deny;   /* permission rules */
-    struct strv only;          /* the same: what none of them matches is denied; empty: nothing */
-    struct provider *provider; /* asked in the place of the first; NULL: that one */
-    enum effort effort;        /* UNSET: the session's */
-};
-void agent_command_free(struct agent_command *c); /* NULL is fine */
-
-struct agent_input {
-    char uuid[ID_UUID_LEN + 1];
-    struct message *message; /* taken */
-    enum input_when when;
-    bool no_query;   /* only added to the conversation; no turn */
-    bool is_literal; /* "/compact" in it is no command */
-    bool go_on;      /* a turn without new words: what was left open is taken up. No message then */
-    bool is_note;    /* tenax's own words, in the place of a person's */
-    /* Of a note: the first block is the user's command, which was shown when it was typed. In the
-     * transcript it is an input, so that the turn can be rewound. */
-    bool is_typed;
-    /* A notice (agent/notice.h): message is one text, bare. It is written down before it waits,
-     * and heard exactly once: between two steps, or in a turn with all others that wait. */
-    bool is_notice;
-    char run[32];                  /* of a notice about a task: the task's run; or "" */
-    bool kept;                     /* it stands in the journal's queue; set by agent_send() */
-    struct agent_command *command; /* taken; NULL: these are somebody's own words */
-};
-void agent_input_release(struct agent_input *in);
-void agent_send(struct agent *a, struct agent_input *input); /* takes the content */
+/* A prompt that needs no reading, and one that has been read (inputs_claim()) and waits for its
+ * turn now. Input that has to wait is written to the journal first. Takes the content. */
+void agent_send(struct agent *a, struct agent_input *input);
+void agent_pass(struct agent *a, struct agent_input *claimed);
+struct inputs *agent_inputs(struct agent *a);
 /* No turn runs and no input waits. */
 bool agent_rests(struct agent *a);
 /* The conversation so far, for an agent that begins with it: a copy, in which calls that still run
  * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
 #define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
-/* What waits, in order: uuids, and what they say. ret_texts may be NULL. */
-void agent_queued(struct agent *a, struct strv *ret_uuids, struct strv *ret_texts);
 /* Before it begins: where what waits was written down. */
 void agent_keep_in(struct agent *a, struct journal *journal);
-bool agent_unqueue(struct agent *a, struct str uuid); /* false: not there (any more) */
+/* It was taken back: the journal has it no longer. Takes the content. */
+void agent_forget(struct agent *a, struct agent_input *in);
+/* A prompt that waits for its turn is unread again, and no longer in this journal; false: it is not
+ * there. */
+bool agent_return(struct agent *a, struct str uuid);
 
 /* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
  * what came of it. */
@@ -216,8 +189,8 @@ struct agent_rewind {
 /* ERR_BUSY: a turn runs or something waits for one; done() is not called then. */
 int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 
-/* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits is
- * dropped. */
+/* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits for
+ * its turn is dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);
 /* Somebody is asked, or nobody is any more: what lies between is no work of its turn. */
 void agent_asks(struct agent *a, bool on);
@@ -247,6 +220,13 @@ void agent_nudge(struct agent *a);
  * … as the reference has them; title: NULL: none. */
 void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
 
+/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
+ * members: a JSON object, for the input beside the common ones. What they add for the model is
+ * heard with the call (NULL: of none), or as a note. 1: one objects, with its reason; 0: none; -1:
+ * cancelled. */
+int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
+                    struct cancel *cancel, struct buf *ret_reason, struct err *err);
+
 /* The same for DirectoryAdded: one more folder to work in. source: "slash_command". */
 void agent_tell_folder(const struct agent *a, const char *folder, const char *source);
 
@@ -265,5 +245,6 @@ bool agent_may_change(struct agent *a, const char *source, const char *path);
 void agent_ask_start(struct agent *a);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background
- * command. wake: starts a turn when idle. */
-void agent_notify(struct agent *a, struct str text, bool wake);
+ * command (id: of it). wake: starts a turn when idle. */
+void agent_notify(struct agent *a, enum input_origin origin, struct str id, struct str text,
+                  bool wake);

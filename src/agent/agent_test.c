@@ -1141,6 +1141,7 @@ static void inputs_wait_for_their_turn(void **state)
 {
     struct bench b;
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    struct agent_input in = {0};
 
     (void)state;
     bench_begin(&b, "step\n  if-prompt one\n  call Echo {\"ms\":300}\nstep\n  if-prompt one\n"
@@ -1150,10 +1151,11 @@ static void inputs_wait_for_their_turn(void **state)
     bench_until(&b, EVENT_TOOL_STARTED);
     bench_say(&b, "two", INPUT_LATER);
     bench_say(&b, "three", INPUT_LATER);
-    agent_queued(b.agent, &queued, NULL);
+    inputs_list(agent_inputs(b.agent), INPUTS_ALL, &queued, NULL);
     assert_int_equal(queued.len, 2);
-    assert_true(agent_unqueue(b.agent, str_of(queued.ptr[0])));
-    assert_false(agent_unqueue(b.agent, str_of(queued.ptr[0])));
+    assert_true(inputs_take_back(agent_inputs(b.agent), str_of(queued.ptr[0]), &in));
+    agent_forget(b.agent, &in);
+    assert_false(inputs_take_back(agent_inputs(b.agent), str_of(queued.ptr[0]), &in));
     bench_until(&b, EVENT_TURN_DONE);
     assert_string_equal(b.result, "1");
     bench_until(&b, EVENT_TURN_DONE);
@@ -1255,7 +1257,7 @@ static void a_note_starts_a_turn(void **state)
     (void)state;
     bench_begin(&b, "step\n  if-prompt \"the build is done\"\n  text good\n");
     bench_start(&b, "");
-    agent_notify(b.agent, STR("the build is done"), true);
+    agent_notify(b.agent, INPUT_BY_TASK, STR("bash_1"), STR("the build is done"), true);
     bench_until(&b, EVENT_TURN_DONE);
     assert_string_equal(b.result, "good");
     bench_end(&b);

@@ -57,7 +57,7 @@ static void aside_run(void *arg)
         (void)agent_hook_run(a, s->event, str_of(s->subjects.ptr[i]), str_of(s->words.ptr[i]),
                              /*call=*/NULL, a->aside_cancel, &o, &err);
         if (o.context.len)
-            agent_notify(a, buf_str(&o.context), /*wake=*/false);
+            agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), buf_str(&o.context), /*wake=*/false);
     }
     aside_free(s);
     atomic_fetch_sub(&a->asides, 1);

@@ -23,6 +23,9 @@ struct turn;
 /* Ends the block that tells of a command, before the words it has become: they are a skill's. */
 #define ATTACH_SKILL_MARK "<skill-format>true</skill-format>"
 
+/* Begins the text of a skill, before its folder. */
+#define ATTACH_SKILL_BASE "Base directory for this skill: "
+
 struct attached {
     VEC(struct block) blocks; /* texts with their entry, in the arena */
     struct arena arena;

@@ -30,6 +30,18 @@ static bool skill_name(struct str text, struct str before, struct str behind, st
     return end < text.len && end;
 }
 
+/* "Base directory for this skill: …/NAME" begins the text of each. */
+static bool skill_base(struct str text, struct str *ret)
+{
+    struct str line = str_first(text, str_chr(text, '\n'));
+
+    if (!str_starts(line, STR(ATTACH_SKILL_BASE)))
+        return false;
+    for (*ret = line; str_chr(*ret, '/') < ret->len;)
+        *ret = str_from(*ret, str_chr(*ret, '/') + 1);
+    return ret->len;
+}
+
 /* The one that block i of a message tells of. */
 static bool skill_at(const struct message *m, size_t i, struct skill *ret)
 {
@@ -40,6 +52,10 @@ static bool skill_at(const struct message *m, size_t i, struct skill *ret)
         return false;
     if (skill_name(b->text, STR(SKILL_AGAIN), STR(SKILL_IN_USE), &ret->name)) {
         ret->again = b->text;
+        return true;
+    }
+    if (skill_base(b->text, &ret->name)) {
+        ret->body = b->text;
         return true;
     }
     if (i + 1 == m->len || m->blocks[i + 1].kind != BLOCK_TEXT ||

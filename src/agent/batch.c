@@ -13,6 +13,7 @@
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "json/jw.h"
 #include "llm/message.h"
 #include "sync/cancel.h"
@@ -154,6 +155,7 @@ static bool batch_is_denied(const struct call *c)
 static void batch_heed(struct batch *b, struct call *c)
 {
     struct turn *t = b->turn;
+    struct err err = {0};
 
     if (batch_is_denied(c))
         batch_note_denial(b, c);
@@ -161,6 +163,8 @@ static void batch_heed(struct batch *b, struct call *c)
         t->stopped = true;
         buf_add(&t->note, buf_str(&c->stop_reason));
     }
+    if (c->result.command && turn_lend(b->agent, c->result.command, &err) < 0)
+        agent_notice(b->agent, LEVEL_WARNING, "%s", err.text);
     if (c->interrupt || c->result.ends_turn)
         cancel_set(t->cancel);
     if (!c->entry || !(c->entry->flags & TOOL_FINAL))
@@ -389,6 +393,19 @@ static void batch_say_near(struct batch *b, struct call *c)
     agent_say_reminders(b->agent, buf_str(&words));
 }
 
+/* The text of a skill, in the user's place. */
+static void batch_say_skill(struct batch *b, struct call *c)
+{
+    struct block text = {.kind = BLOCK_TEXT, .text = buf_str(&c->result.follow), .id = c->id};
+    struct turn *t = b->turn;
+    char uuid[ID_UUID_LEN + 1];
+
+    id_uuid(uuid);
+    if (agent_keep_user(b->agent, &text, 1, uuid, USER_ADDED, &t->err) < 0)
+        t->unwritten = true;
+    agent_emit_user(b->agent, &text, 1, uuid, USER_ADDED, t->cancel);
+}
+
 /* What hooks and files had to add goes behind the results. */
 static void batch_say_context(struct batch *b)
 {
@@ -397,6 +414,8 @@ static void batch_say_context(struct batch *b)
 
         if (c->state != CALL_ENDED)
             continue;
+        if (c->result.follow.len)
+            batch_say_skill(b, c);
         if (c->context.len)
             agent_remind(b->agent, buf_str(&c->context));
         batch_say_near(b, c);

@@ -99,7 +99,7 @@ static bool judge_path(void *arg, const char *path)
         .tool = STR("Edit"), .about = ABOUT_PATH, .text = str_of(path), .writes = true};
     struct permit_answer answer;
 
-    permit_check(j->permit, &edit, TOOL_EDITS, &answer);
+    permit_check(j->permit, &edit, TOOL_EDITS | TOOL_ON_TRIAL, &answer);
     if (is_denied(&answer) ||
         (answer.verdict != PERMIT_ALLOW && (j->answer->verdict == PERMIT_ALLOW || answer.by_rule ||
                                             strcmp(answer.reason_type, "safetyCheck") == 0)))
@@ -117,6 +117,8 @@ static void judge_effects(struct call *c, const struct effects *e, struct permit
     VEC_EACH(&e->list, one) {
         if (!is_denied(ret) && judge_path(&j, one->path) && (has_rules || one->is_protected))
             effects_each_gone(one, judge_path, &j);
+        if (one->is_protected && ret->verdict == PERMIT_ALLOW)
+            *ret = (struct permit_answer){.verdict = PERMIT_ASK, .reason_type = "safetyCheck"};
     }
     ret->path = STR("");
 }

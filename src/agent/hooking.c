@@ -273,7 +273,7 @@ int agent_ask_hooks(struct agent *a, const char *event, struct str members, stru
     if (call)
         call_heed(call, &o);
     else if (o.context.len)
-        agent_notify(a, buf_str(&o.context), /*wake=*/false);
+        agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), buf_str(&o.context), /*wake=*/false);
     if (o.decision != HOOK_DENY && !o.stop)
         return 0;
     buf_add(ret_reason, o.reason.len ? buf_str(&o.reason) : buf_str(&o.stop_reason));

@@ -1,21 +1,13 @@
 /*
- * What waits to be heard: inputs and notes, under the agent's lock; taken by its thread between
- * steps and turns. Input that has to wait is written down before it waits, and taken out of the
- * journal only behind the line that says it was heard.
+ * What is said to an agent from outside: into its queue (input.h), and into the journal when it has
+ * to wait. It is taken out of the journal only after the line that says it was heard.
  */
-#include <string.h>
-
-#include "agent/compact.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "llm/message.h"
-#include "llm/provider.h"
 #include "sync/cancel.h"
-
-/* ---- Taken by the agent's thread ---- */
 
 /* Input that was taken up, or back. What was never written as waiting needs no word. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in)
@@ -27,104 +19,6 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
-void agent_command_free(struct agent_command *c)
-{
-    if (!c)
-        return;
-    mem_freep(&c->name);
-    mem_freep(&c->args);
-    mem_freep(&c->source);
-    strv_release(&c->allow);
-    strv_release(&c->deny);
-    strv_release(&c->only);
-    if (c->provider)
-        provider_release(c->provider);
-    mem_freep(&c->provider);
-    mem_freep(&c);
-}
-
-void agent_input_release(struct agent_input *in)
-{
-    message_unref(in->message);
-    in->message = NULL;
-    agent_command_free(in->command);
-    in->command = NULL;
-}
-
-bool agent_next_input(struct agent *a, bool between, struct agent_input *ret)
-{
-    bool found = false;
-
-    lock_take(&a->lock);
-    for (size_t i = 0; i < a->queue.len && !found; i++) {
-        struct str keep;
-
-        if (between &&
-            (a->queue.ptr[i].when != INPUT_NEXT || compact_is_wanted(&a->queue.ptr[i], &keep)))
-            continue;
-        *ret = a->queue.ptr[i];
-        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
-                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.len--;
-        found = true;
-    }
-    if (!between)
-        a->busy = found;
-    lock_give(&a->lock);
-    return found;
-}
-
-bool agent_put_back(struct agent *a, struct agent_input *in)
-{
-    size_t at = 0;
-    bool dropped;
-
-    lock_take(&a->lock);
-    dropped = a->dropped_queue;
-    if (!dropped) {
-        while (at < a->queue.len && a->queue.ptr[at].when == INPUT_NOW)
-            at++;
-        vec_push(&a->queue, *in); /* makes the room */
-        memmove(&a->queue.ptr[at + 1], &a->queue.ptr[at],
-                (a->queue.len - 1 - at) * sizeof(a->queue.ptr[0]));
-        a->queue.ptr[at] = *in;
-        in->message = NULL;
-        in->command = NULL;
-    }
-    lock_give(&a->lock);
-    return !dropped;
-}
-
-bool agent_take_note(struct agent *a, struct buf *ret)
-{
-    char *note = NULL;
-
-    lock_take(&a->lock);
-    if (a->notes.len) {
-        note = a->notes.ptr[0];
-        memmove(a->notes.ptr, a->notes.ptr + 1, (a->notes.len - 1) * sizeof(note));
-        a->notes.len--;
-    }
-    if (!a->notes.len)
-        a->wake = false;
-    lock_give(&a->lock);
-    if (!note)
-        return false;
-    buf_adds(ret, note);
-    mem_freep(&note);
-    return true;
-}
-
-/* ---- Put by anybody ---- */
-
-void agent_drop_queue(struct agent *a)
-{
-    VEC_EACH(&a->queue, in) {
-        agent_input_release(in);
-    }
-    a->queue.len = 0;
-}
-
 /* Input that has to wait is written down first. */
 static void agent_keep_waiting(struct agent *a, struct agent_input *input)
 {
@@ -133,8 +27,9 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
     bool waits;
 
     lock_take(&a->lock);
-    waits = a->busy || a->turn_cancel || a->queue.len || input->is_notice;
+    waits = a->turn_cancel || input->is_notice;
     lock_give(&a->lock);
+    waits = waits || !inputs_rests(a->inputs);
     input->kept = false;
     if (!journal || !waits || input->go_on)
         return;
@@ -157,47 +52,53 @@ static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *i
     return takes_up && input->go_on;
 }
 
-void agent_send(struct agent *a, struct agent_input *input)
+/* It is in the queue: the agent works on it, at once if it says so. */
+static void agent_hears(struct agent *a, enum input_when when)
 {
     struct cancel *running = NULL;
 
-    if (agent_goes_on_by_itself(a, input))
-        return;
-    agent_keep_waiting(a, input);
     lock_take(&a->lock);
-    if (input->when == INPUT_NOW) {
-        vec_push(&a->queue, *input); /* makes the room */
-        memmove(&a->queue.ptr[1], &a->queue.ptr[0], (a->queue.len - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.ptr[0] = *input;
-        if (a->turn_cancel) {
-            running = cancel_ref(a->turn_cancel);
-            a->pushed = true;
-        }
-    } else {
-        vec_push(&a->queue, *input);
+    if (when == INPUT_NOW && a->turn_cancel) {
+        running = cancel_ref(a->turn_cancel);
+        a->pushed = true;
     }
     lock_give(&a->lock);
-    input->message = NULL;
-    input->command = NULL;
     if (running)
         cancel_set(running);
     cancel_unref(running);
     agent_wake(a);
 }
 
-void agent_queued(struct agent *a, struct strv *ret_uuids, struct strv *ret_texts)
+void agent_send(struct agent *a, struct agent_input *input)
 {
-    lock_take(&a->lock);
-    VEC_EACH(&a->queue, in) {
-        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    enum input_when when = input->when;
 
-        strv_adds(ret_uuids, in->uuid);
-        if (ret_texts && in->message)
-            message_text(in->message, &text);
-        if (ret_texts)
-            strv_add(ret_texts, buf_str(&text));
+    if (agent_goes_on_by_itself(a, input))
+        return;
+    agent_keep_waiting(a, input);
+    inputs_put(a->inputs, input);
+    agent_hears(a, when);
+}
+
+void agent_pass(struct agent *a, struct agent_input *claimed)
+{
+    enum input_when when = claimed->when;
+    bool passes = !agent_goes_on_by_itself(a, claimed);
+
+    if (passes)
+        agent_keep_waiting(a, claimed);
+    if (passes && inputs_pass(a->inputs, claimed)) {
+        agent_hears(a, when);
+        return;
     }
-    lock_give(&a->lock);
+    if (passes)
+        agent_unkeep(a, QUEUE_REMOVE, claimed);
+    inputs_done(a->inputs, claimed);
+}
+
+struct inputs *agent_inputs(struct agent *a)
+{
+    return a->inputs;
 }
 
 void agent_keep_in(struct agent *a, struct journal *journal)
@@ -205,24 +106,19 @@ void agent_keep_in(struct agent *a, struct journal *journal)
     a->spec.journal = journal;
 }
 
-bool agent_unqueue(struct agent *a, struct str uuid)
+void agent_forget(struct agent *a, struct agent_input *in)
 {
-    struct agent_input in = {0};
+    agent_unkeep(a, QUEUE_REMOVE, in);
+    agent_input_release(in);
+}
 
-    lock_take(&a->lock);
-    for (size_t i = 0; i < a->queue.len && !in.message; i++) {
-        if (!str_is(uuid, a->queue.ptr[i].uuid))
-            continue;
-        in = a->queue.ptr[i];
-        memmove(&a->queue.ptr[i], &a->queue.ptr[i + 1],
-                (a->queue.len - i - 1) * sizeof(a->queue.ptr[0]));
-        a->queue.len--;
-    }
-    lock_give(&a->lock);
-    if (!in.message)
+bool agent_return(struct agent *a, struct str uuid)
+{
+    struct agent_input was = {0};
+
+    if (!inputs_return(a->inputs, uuid, &was))
         return false;
-    agent_unkeep(a, QUEUE_REMOVE, &in);
-    agent_input_release(&in);
+    agent_unkeep(a, QUEUE_REMOVE, &was);
     return true;
 }
 
@@ -236,31 +132,21 @@ void agent_interrupt(struct agent *a, bool drop_queued)
     struct agent_input any = {0};
     struct cancel *running = NULL;
 
+    if (drop_queued)
+        any.kept = inputs_drop(a->inputs, INPUTS_WAITING);
     lock_take(&a->lock);
     if (a->turn_cancel)
         running = cancel_ref(a->turn_cancel);
-    VEC_EACH(&a->queue, in) {
-        any.kept = any.kept || in->kept;
-    }
-    if (drop_queued) {
-        agent_drop_queue(a);
-        a->dropped_queue = true;
-    }
     lock_give(&a->lock);
-    if (drop_queued)
-        agent_unkeep(a, QUEUE_POP_ALL, &any);
+    agent_unkeep(a, QUEUE_POP_ALL, &any);
     if (running)
         cancel_set(running);
     cancel_unref(running);
 }
 
-void agent_notify(struct agent *a, struct str text, bool wake)
+void agent_notify(struct agent *a, enum input_origin origin, struct str id, struct str text,
+                  bool wake)
 {
-    char *note = mem_dup(text.ptr, text.len);
-
-    lock_take(&a->lock);
-    vec_push(&a->notes, note);
-    a->wake = a->wake || wake;
-    lock_give(&a->lock);
+    inputs_note(a->inputs, origin, id, text, wake);
     agent_wake(a);
 }

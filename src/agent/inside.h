@@ -103,6 +103,7 @@ struct agent {
     struct crew *crew;          /* for calls, and for the agent itself */
     struct crew *own_crew;      /* NULL: it is lent */
     struct mailbox *mail;
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     int threads;      /* that work for it: one, but for an old one that is about to go */
@@ -111,16 +112,11 @@ struct agent {
 
     /* Shared, under the lock. */
     struct lock lock;
-    VEC(struct agent_input) queue;
-    VEC(char *) notes;           /* reminders that wait */
     VEC(struct strv) snips;      /* lines to be taken out when idle */
     struct agent_rewind *rewind; /* to be done when idle; NULL: none */
-    bool wake;                   /* one of them wants a turn */
     bool wants_start;            /* SessionStart hooks are to run before any input */
-    bool busy;                   /* an input was taken: the next one has to wait */
     struct cancel *turn_cancel;  /* of the running turn; NULL: idle */
     bool pushed;                 /* INPUT_NOW caused the interrupt: no marker */
-    bool dropped_queue;          /* since the turn began: what it has taken is not put back */
     bool takes_up;               /* what waited in the session before does what "go on" would */
     bool finishing;
     const char *end_reason; /* NULL: none was given */
@@ -189,16 +185,9 @@ void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminde
 /* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
 void agent_reap(struct agent *a, struct mail *m);
 
-/* inbox.c: what waits to be heard. */
-/* The next input that is due between two steps (INPUT_NEXT), or at the start of a turn. */
-bool agent_next_input(struct agent *a, bool between, struct agent_input *ret);
-/* Input that was taken and not said waits again, before all that came behind it; its content is
- * taken. False: the queue was dropped meanwhile, and it with the rest. */
-bool agent_put_back(struct agent *a, struct agent_input *in);
+/* inbox.c */
 /* Input that was taken up, or back, no longer stands in the journal's queue. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in);
-void agent_drop_queue(struct agent *a); /* the lock is held */
-bool agent_take_note(struct agent *a, struct buf *ret);
 
 /* takeback.c: what others have asked to be taken back is, one of it; false: there was nothing. */
 bool agent_take_back(struct agent *a);
@@ -217,11 +206,6 @@ bool agent_session_hook_wanted(const struct agent *a, enum hook_event event, str
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
-/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
- * members: a JSON object, for the input beside the common ones. What they add for the model is
- * heard with the call, or as a note. 1: one objects, with its reason; 0: none; -1: cancelled. */
-int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
-                    struct cancel *cancel, struct buf *ret_reason, struct err *err);
 
 /* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
  * that was read meanwhile. The agent's thread. */
@@ -273,6 +257,9 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
  * could not be written down (the turn's err). */
 int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 /* The turn is over: what only held for it does no longer. */
+/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
+ * cannot be forbidden. */
+int turn_lend(struct agent *a, struct agent_command *c, struct err *err);
 void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
 /* SessionStart hooks of the beginning, once; what they add is said with the first input. */

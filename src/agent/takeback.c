@@ -142,10 +142,11 @@ static bool agent_take_rewind(struct agent *a)
 
 int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err)
 {
+    bool idle = inputs_rests(a->inputs);
     const char *busy = NULL;
 
     lock_take(&a->lock);
-    if (a->busy || a->turn_cancel || a->queue.len)
+    if (a->turn_cancel || !idle)
         busy = "a turn is running; interrupt it, or wait for its end";
     else if (a->finishing)
         busy = "the session is about to end";
@@ -155,6 +156,14 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err)
     if (!busy)
         a->rewind = order;
     lock_give(&a->lock);
+    if (!busy && !inputs_rests(a->inputs)) { /* said at the same time: that comes first */
+        lock_take(&a->lock);
+        if (a->rewind == order) {
+            a->rewind = NULL;
+            busy = "a prompt has just been sent";
+        }
+        lock_give(&a->lock);
+    }
     if (busy)
         return err_set(err, ERR_BUSY, "%s", busy);
     agent_wake(a);

@@ -3,6 +3,8 @@
  */
 #include "agent/tool.h"
 
+#include "agent/agent.h"
+
 #include "base/arena.h"
 #include "guard/workspace.h"
 #include "json/json.h"
@@ -16,6 +18,8 @@ void tool_result_release(struct tool_result *r)
     vec_release(&r->images);
     buf_release(&r->text);
     buf_release(&r->data);
+    buf_release(&r->follow);
+    agent_command_free(r->command);
 }
 
 unsigned tool_flags(const struct tool_entry *e, const struct json *args)

@@ -25,6 +25,7 @@
 #include "guard/tool_flags.h"
 #include "llm/event.h"
 
+struct agent_command;
 struct arena;
 struct asker;
 struct cancel;
@@ -60,11 +61,16 @@ struct tool_result {
     bool is_capped;   /* the tool has cut and spilled its text itself */
     bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
     bool ends_turn;   /* and wants the turn to end */
+    /* A skill was called: its text, which the model gets behind the results, and what it grants for
+     * the rest of the turn; NULL: nothing. */
+    struct buf follow;
+    struct agent_command *command;
 };
 
 #define TOOL_RESULT_INIT                                                                           \
     {                                                                                              \
-        .text = BUF_INIT(TOOL_MAX_TEXT), .data = BUF_INIT(TOOL_MAX_TEXT)                           \
+        .text = BUF_INIT(TOOL_MAX_TEXT), .data = BUF_INIT(TOOL_MAX_TEXT),                          \
+        .follow = BUF_INIT(TOOL_MAX_TEXT)                                                          \
     }
 void tool_result_release(struct tool_result *r);
 

@@ -478,7 +478,6 @@ static void turn_begin(struct agent *a, struct turn *t)
     lock_take(&a->lock);
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
-    a->dropped_queue = false;
     lock_give(&a->lock);
 
     agent_take_over(a);
@@ -511,8 +510,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     turn_return(a);
     lock_take(&a->lock);
     a->turn_cancel = NULL;
-    a->busy = false; /* whoever hears that it is over may ask for what needs an idle agent */
     lock_give(&a->lock);
+    inputs_heard(a->inputs); /* a client that sees the end may ask for what needs an idle agent */
     turn_report(a, t, end);
     a->step = 0;
     a->idle_since_ms = clock_mono_ms();

@@ -47,13 +47,11 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     struct event *e = agent_event(a, EVENT_TURN_DONE);
     struct turn_report *r = arena_new(&e->arena, struct turn_report);
     CLEANUP(buf_release) struct buf denials = BUF_INIT(AGENT_MAX_TEXT + 2);
-    CLEANUP(strv_release) struct strv queued = STRV_INIT;
     bool api = end == END_API_ERROR || end == END_PROMPT_TOO_LONG;
     struct journal *journal = a->spec.journal;
     struct err err = {0};
 
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
-    agent_queued(a, &queued, /*ret_texts=*/NULL);
     r->end = a->last_end = end;
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
                   end != END_STOP_HOOK_PREVENTED && end != END_CALLED_OFF &&
@@ -75,7 +73,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->denials = arena_str(&e->arena, buf_str(&denials));
     r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
     r->structured = arena_str(&e->arena, buf_str(&t->final_args));
-    r->queued = queued.len;
+    r->queued = inputs_waiting(a->inputs);
     e->report = r;
     hook_lines_write(a, /*stop=*/NULL);
     if (journal && journal->turn_done(journal, r, &err) < 0)

@@ -180,9 +180,28 @@ static void turn_set_effort(struct agent *a, enum effort effort)
     lock_give(&a->lock);
 }
 
-/* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
- * cannot be forbidden. */
-static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
+/* So that others see in the transcript what the turn was allowed. */
+static void turn_keep_grants(struct agent *a, const struct strv *allow)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
+    struct journal *journal = a->spec.journal;
+    struct jw w;
+
+    if (!journal || !allow->len)
+        return;
+    jw_init(&w, &json, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "command_permissions");
+    jw_key(&w, "allowedTools");
+    jw_array(&w);
+    for (size_t i = 0; i < allow->len; i++)
+        jw_cstr(&w, allow->ptr[i]);
+    jw_array_end(&w);
+    jw_object_end(&w);
+    (void)journal->attach(journal, buf_str(&json), /*err=*/NULL);
+}
+
+int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
 {
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
 
@@ -194,6 +213,7 @@ static int turn_lend(struct agent *a, struct agent_command *c, struct err *err)
         for (size_t i = 0; i < warnings.len; i++)
             agent_notice(a, LEVEL_WARNING, "/%s: %s", c->name, warnings.ptr[i]);
         a->has_lent = true;
+        turn_keep_grants(a, &c->allow);
     }
     if (c->provider) {
         if (a->turn_provider)
@@ -351,6 +371,19 @@ void agent_run_start(struct agent *a)
     cancel_unref(t.cancel);
 }
 
+/* Lines that tell other programs what the reminders say. They mean nothing to the model, so losing
+ * one is no reason to stop. */
+static void turn_attach_lines(struct agent *a)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(AGENT_MAX_TEXT);
+
+    while (a->spec.attachment && a->spec.attachment(a->spec.news_arg, &line)) {
+        if (a->spec.journal)
+            (void)a->spec.journal->attach(a->spec.journal, buf_str(&line), /*err=*/NULL);
+        buf_clear(&line);
+    }
+}
+
 /* The first input has the surroundings before it, later ones what has changed since. */
 static void turn_say_news(struct agent *a, struct turn *t)
 {
@@ -363,6 +396,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         a->spec.news(a->spec.news_arg, t->cancel, &blocks);
     a->said_context = true;
     agent_say_reminders(a, buf_str(&blocks));
+    turn_attach_lines(a);
     agent_tell_loaded(a);
     if (first) {
         turn_ask_start(a, t);
@@ -484,7 +518,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
         asked = turn_ask_prompt_hooks(a, t, in);
     if (asked == 0)
         asked = turn_lend(a, in->command, &t->err);
-    if (asked < 0 && between && cancel_is_set(t->cancel) && agent_put_back(a, in))
+    if (asked < 0 && between && cancel_is_set(t->cancel) && inputs_put_back(a->inputs, in))
         return 1;
     turn_announce(a, t, in);
     if (asked == 0 && a->start_words.len)
@@ -529,20 +563,19 @@ static bool turn_take_between(struct agent *a, struct turn *t, struct agent_inpu
 
 bool turn_take_mail(struct agent *a, struct turn *t)
 {
-    CLEANUP(buf_release) struct buf note = BUF_INIT(AGENT_MAX_TEXT);
     struct agent_input in;
     bool any = false;
 
     hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
-    while (agent_take_note(a, &note)) {
-        agent_remind(a, buf_str(&note));
-        buf_clear(&note);
+    while (inputs_next_note(a->inputs, &in)) {
+        agent_remind(a, in.message->blocks[0].text);
+        agent_input_release(&in);
         any = true;
     }
     /* Once it is called off, what waits is for the next turn. */
-    while (!cancel_is_set(t->cancel) && agent_next_input(a, /*between=*/true, &in)) {
+    while (!cancel_is_set(t->cancel) && inputs_next(a->inputs, /*between=*/true, &in)) {
         any = turn_take_between(a, t, &in) || any;
         agent_input_release(&in);
     }

@@ -54,6 +54,14 @@ int64_t clock_wall_ms(void)
     return (clock_read_us(CLOCK_REALTIME) + clock_wall_off_us) / 1000;
 }
 
+int64_t clock_file_ms(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 void clock_make_virtual(int64_t start_ms)
 {
     atomic_store(&clock_virtual_us, start_ms * 1000);

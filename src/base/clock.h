@@ -10,6 +10,7 @@
 int64_t clock_mono_ms(void); /* for deadlines and durations */
 int64_t clock_mono_us(void);
 int64_t clock_wall_ms(void); /* since 1970, for what people and files see */
+int64_t clock_file_ms(void); /* the same, never virtual: what files are stamped with */
 
 /* Test mode: from here on the clocks stand still and move only by clock_advance_ms(). */
 void clock_make_virtual(int64_t start_ms);

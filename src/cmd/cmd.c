@@ -16,9 +16,9 @@
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,   &cmd_sessions,    &cmd_rewind,     &cmd_config, &cmd_trust,
-    &cmd_hooks,  &cmd_permissions, &cmd_mcp,        &cmd_auth,   &cmd_sandbox,
-    &cmd_doctor, &cmd_demo,        &cmd_completion, &cmd_man,    &cmd_help,
+    &cmd_goal,   &cmd_sessions,    &cmd_rewind,     &cmd_config, &cmd_trust,   &cmd_hooks,
+    &cmd_agents, &cmd_permissions, &cmd_mcp,        &cmd_auth,   &cmd_sandbox, &cmd_doctor,
+    &cmd_acp,    &cmd_demo,        &cmd_completion, &cmd_man,    &cmd_help,
 };
 
 size_t cmd_count(void)
@@ -75,23 +75,24 @@ int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err)
     return 0;
 }
 
-static int load_trusted(struct cmd *c, const struct strv *without, struct strv *ret_broken,
-                        struct conf **ret, struct err *err)
+static int load_trusted(const struct cmd *c, const char *dir, bool trusts,
+                        const struct strv *without, struct strv *ret_broken, struct conf **ret,
+                        struct err *err)
 {
     struct conf_sources from = {
-        .dir = c->dir,
+        .dir = dir,
         .environ = environ,
         .args = &c->args,
         .etc = "/etc",
         .without = without,
         .ret_broken = ret_broken,
-        .trusted = c->args.given[OPT_TRUST],
+        .trusted = trusts || c->args.given[OPT_TRUST],
     };
     CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
 
-    if (conf_load(&from, &conf, err) < 0 || trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
+    if (conf_load(&from, &conf, err) < 0 || trust_look(conf, dir, c->cancel, &answer, err) < 0)
         return -1;
     if (answer.trust == TRUST_YES) {
         conf_trust(conf);
@@ -128,7 +129,8 @@ int cmd_conf_load_careful(struct cmd *c, struct conf **ret, struct err *err)
 {
     if (!isatty(STDIN_FILENO))
         return cmd_conf_load(c, ret, err);
-    return load_trusted(c, /*without=*/NULL, /*ret_broken=*/NULL, ret, err);
+    return load_trusted(c, c->dir, /*trusts=*/false, /*without=*/NULL, /*ret_broken=*/NULL, ret,
+                        err);
 }
 
 int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
@@ -136,13 +138,19 @@ int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err)
     CLEANUP(strv_release) struct strv without = STRV_INIT;
     CLEANUP(strv_release) struct strv broken = STRV_INIT;
 
-    while (load_trusted(c, &without, &broken, ret, err) < 0) {
+    while (load_trusted(c, c->dir, /*trusts=*/false, &without, &broken, ret, err) < 0) {
         if (!broken.len || ask_without(c, err) < 0)
             return -1;
         strv_add_all(&without, &broken);
         strv_clear(&broken);
     }
     return 0;
+}
+
+int cmd_conf_load_at(const struct cmd *c, const char *dir, bool trusts, struct conf **ret,
+                     struct err *err)
+{
+    return load_trusted(c, dir, trusts, /*without=*/NULL, /*ret_broken=*/NULL, ret, err);
 }
 
 int cmd_conf(struct cmd *c, struct conf **ret)

@@ -43,6 +43,7 @@ struct command {
     int (*run)(struct cmd *c);
 };
 
+extern const struct command cmd_acp;
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
@@ -50,6 +51,7 @@ extern const struct command cmd_demo;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
+extern const struct command cmd_agents;
 extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_mcp;
@@ -79,6 +81,10 @@ int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err);
  * session: at a terminal only trusted folders count so, and nothing is asked. */
 int cmd_conf_load_careful(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
+/* The same for a session in another folder, where nobody can be asked at a terminal; trusts: its
+ * client has trusted the folder. Any thread. */
+int cmd_conf_load_at(const struct cmd *c, const char *dir, bool trusts, struct conf **ret,
+                     struct err *err);
 
 /* Waits until standard input can be read: 1, or 0 when timeout_ms (-1: never) have passed, -1 on
  * cancel. */

@@ -168,7 +168,7 @@ static int print_look(void *arg, struct err *err)
     return 0;
 }
 
-static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
+static int print_renew(void *arg, struct err *err)
 {
     struct print *p = arg;
     CLEANUP(host_choices_freep) struct host_choices *choices = host_choices(p->host);
@@ -176,7 +176,7 @@ static int print_renew(void *arg, slash_input_vec *ret_behind, struct err *err)
     int rc;
 
     listen_stop(TAKE_PTR(p->listen));
-    slash_free_left(TAKE_PTR(p->slash), ret_behind);
+    slash_leave(TAKE_PTR(p->slash));
     host_free(TAKE_PTR(p->host));
     p->spec->found = TAKE_PTR(p->next);
     rc = host_new(p->spec, &notes, &p->host, err);

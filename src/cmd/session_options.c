@@ -7,11 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/input.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "guard/sandbox.h"
+#include "host/hub.h"
 
 /* Options of things to come: taken, and said once when they would change something. */
 static void options_not_yet(const struct args *args)
@@ -158,6 +160,10 @@ int session_options_read(struct session_options *o, struct cmd *c, bool is_inter
         return -1;
     for (size_t i = 0; !is_interactive && i < conf_warnings(o->conf)->len; i++)
         say("%s", conf_warnings(o->conf)->ptr[i]);
+    o->hub = hub_new();
+    o->inputs = inputs_new();
+    o->host.hub = o->hub;
+    o->host.inputs = o->inputs;
     o->host.conf = o->conf;
     o->host.is_interactive = is_interactive;
     return options_thinking(&o->host, err);
@@ -165,6 +171,8 @@ int session_options_read(struct session_options *o, struct cmd *c, bool is_inter
 
 void session_options_release(struct session_options *o)
 {
+    inputs_free(o->inputs);
+    hub_free(o->hub);
     conf_unref(o->conf);
     strv_release(&o->bare);
     *o = (struct session_options){0};

@@ -30,9 +30,22 @@ static bool places_wants(const struct conf *conf, const char *level)
     return !only || strv_has(only, str_of(level));
 }
 
+/* Other programs share their skills in a folder `.agents`. */
+static bool places_is_shared(const char *name)
+{
+    return strcmp(name, "skills") == 0;
+}
+
 static void places_add_user(const struct conf *conf, const char *name, struct arena *arena,
                             bool claudes, place_vec *ret)
 {
+    const char *home = conf_env(conf, "HOME");
+
+    if (claudes && places_is_shared(name) && home && *home) {
+        CLEANUP(mem_freep) char *shared = path_join(home, ".agents");
+
+        places_add(ret, arena, LEVEL_USER, /*ours=*/false, shared, name);
+    }
     if (claudes)
         places_add(ret, arena, LEVEL_USER, /*ours=*/false, conf_claude_home(conf), name);
     places_add(ret, arena, LEVEL_USER, /*ours=*/true, conf_home(conf), name);
@@ -49,6 +62,16 @@ static bool places_has(const place_vec *list, const char *dir, const char *folde
             return true;
     }
     return false;
+}
+
+bool places_leads_out(const struct place *at, const char *project, const char *path)
+{
+    CLEANUP(mem_freep) char *real = path_real(path);
+    CLEANUP(mem_freep) char *top = path_real(at->added ? at->added : project);
+    size_t len = strlen(top);
+
+    return at->level == LEVEL_PROJECT && len > 1 &&
+           (strncmp(real, top, len) != 0 || real[len] != '/');
 }
 
 const char *places_project(const struct conf *conf, struct arena *arena)
@@ -74,6 +97,11 @@ static void places_add_project(const struct conf *conf, const char *name, struct
         const char *folder = arena_cstr(arena, str_make(dir, at));
         size_t next;
 
+        if (claudes && places_is_shared(name) && !places_has(ret, folder, ".agents", name)) {
+            CLEANUP(mem_freep) char *home = path_join(folder, ".agents");
+
+            places_add(ret, arena, LEVEL_PROJECT, /*ours=*/false, home, name);
+        }
         if (claudes && !places_has(ret, folder, ".claude", name)) {
             CLEANUP(mem_freep) char *home = path_join(folder, ".claude");
 

@@ -10,6 +10,7 @@
 #include "conf/option.h"
 #include "context/reminder.h"
 #include "context/surroundings.h"
+#include "guard/denied.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "json/json.h"
@@ -23,6 +24,7 @@ struct places {
     struct strv folders;
     struct strv excludes;
     struct strv project_excludes;
+    struct denied *denied;
 };
 
 static void places_release(struct places *p)
@@ -31,6 +33,7 @@ static void places_release(struct places *p)
     strv_release(&p->folders);
     strv_release(&p->excludes);
     strv_release(&p->project_excludes);
+    denied_free(p->denied);
 }
 
 /* The folder a variable names, else home/name. */
@@ -71,6 +74,8 @@ static void places_find(const struct context_spec *from, struct places *ret)
         .codex_home = place_of(from->conf, "CODEX_HOME", home, ".codex"),
     };
     workspace_dirs(from->workspace, &ret->folders);
+    if (from->permit)
+        ret->denied = denied_new(from->permit, DENIED_READ);
     places_read_excludes(from->conf, ret);
     ret->spec = (struct instructions_spec){
         .dir = workspace_dir(from->workspace),
@@ -85,6 +90,8 @@ static void places_find(const struct context_spec *from, struct places *ret)
         .folders = &ret->folders,
         .excludes = &ret->excludes,
         .project_excludes = &ret->project_excludes,
+        .denied = ret->denied,
+        .since_ms = from->since_ms,
     };
 }
 

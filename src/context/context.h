@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/strv.h"
@@ -18,6 +19,7 @@ struct args;
 struct cancel;
 struct conf;
 struct err;
+struct permit;
 struct sandbox;
 struct surroundings;
 struct workspace;
@@ -26,6 +28,8 @@ struct context_spec {
     const struct conf *conf;
     const struct args *args; /* --setting-sources; NULL: all of them */
     struct workspace *workspace;
+    struct permit *permit;   /* whose deny rules keep files from the model; NULL: nobody's */
+    int64_t since_ms;        /* as in instructions.h */
     struct sandbox *sandbox; /* told to the model; NULL: there is none, or it is lifted */
     const char *etc;         /* as in conf.h; NULL: "/etc" */
     bool is_later;           /* the session has begun before */

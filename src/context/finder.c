@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/path_glob.h"
 #include "context/instruction_text.h"
+#include "guard/denied.h"
 #include "sync/cancel.h"
 
 #define RULES_MAX_DEPTH 8
@@ -75,6 +76,21 @@ static bool finder_allows(const struct finder *f, const struct candidate *c)
             return true;
     return c->is_above && !c->importer && real_folder &&
            finder_is_below(str_of(real), str_of(real_folder));
+}
+
+static bool finder_denies(const struct finder *f, const char *path)
+{
+    CLEANUP(mem_freep) char *real = path_real(path);
+
+    return denied_has(f->spec->denied, path) || denied_has(f->spec->denied, real);
+}
+
+/* Found while the session works, and the file, or its name, has come since it began. */
+static bool finder_is_new(const struct finder *f, const struct stat *st)
+{
+    int64_t changed_ms = (int64_t)st->st_ctim.tv_sec * 1000 + st->st_ctim.tv_nsec / 1000000;
+
+    return f->known && f->spec->since_ms && changed_ms > f->spec->since_ms;
 }
 
 static void finder_import(struct finder *f, const struct candidate *from, const char *import);
@@ -141,6 +157,17 @@ bool finder_add(struct finder *f, const struct candidate *c)
                       c->importer, c->path);
         else
             strv_addf(notices, "'%s' leads out of the project; left out", c->path);
+        return true;
+    }
+    if (finder_denies(f, c->path)) {
+        strv_addf(notices, "'%s' is denied by a rule Read(…); left out", c->path);
+        return true;
+    }
+    if (finder_is_new(f, &st)) {
+        strv_addf(notices,
+                  "'%s' has changed since the session began, perhaps by the model: it is no "
+                  "instruction until the next session",
+                  c->path);
         return true;
     }
     if (c->is_above && st.st_uid != geteuid() && st.st_uid != 0) {

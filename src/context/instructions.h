@@ -11,13 +11,16 @@
  *   rules     .claude/rules (all .md below) of the folders of the checkout
  * Rules that name `paths` wait until a file is read that they speak of, and so do the files of
  * folders below the start directory (but for hidden ones and node_modules): instructions_near().
+ * Of these only those count that are older than the session: what came since may be the model's own
+ * text, or a command's, and nobody's instructions.
  *
  * A line's `@path` imports another file, relative to the one it stands in, up to
  * INSTRUCTIONS_MAX_DEPTH deep.
  *
  * A repository must not be able to have files of the user's sent away: what a project file imports
- * or links to is followed only inside the working folders and the checkout. Above the checkout only
- * files of our own and root's count (somebody else's /tmp/CLAUDE.md does not).
+ * or links to is followed only inside the working folders and the checkout. No file counts that
+ * deny rules Read(…) keep from the model, under whatever name. Above the checkout only files of our
+ * own and root's count (somebody else's /tmp/CLAUDE.md does not).
  *
  * Whatever cannot be used is left out with a notice, one line each; nothing here fails but for a
  * cancel.
@@ -33,6 +36,7 @@
 #include "base/vec.h"
 
 struct cancel;
+struct denied;
 struct err;
 
 #define INSTRUCTIONS_MAX_FILE ((size_t)4 << 20)    /* a larger file is left out */
@@ -56,6 +60,8 @@ struct instructions_spec {
     const struct strv *folders;  /* where imports may lead, beside dir; NULL: none */
     const struct strv *excludes; /* globs (`**` crosses folders) of absolute paths; NULL: none */
     const struct strv *project_excludes; /* the same, but of no file of the user's own */
+    const struct denied *denied;         /* what must not be read; NULL: nothing */
+    int64_t since_ms;                    /* when the session began, by the wall clock; 0: unknown */
 };
 
 enum instruction_kind {

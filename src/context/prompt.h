@@ -15,6 +15,7 @@
 struct args;
 struct conf;
 struct err;
+struct permit;
 struct strv;
 
 #define PROMPT_MAX_TEXT ((size_t)1 << 20) /* of --system-prompt-file and its like, each */
@@ -42,7 +43,9 @@ int prompt_spec_options(struct prompt_spec *s, const struct args *args, const ch
                         struct err *err);
 
 /* The output style of the settings (style.h). One that cannot be had is left out, and noted. */
-void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct strv *ret_notes);
+/* permit: whose deny rules keep files from the model; NULL: nobody's. */
+void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct permit *permit,
+                       struct strv *ret_notes);
 
 /* Later word wins: what an SDK's initialize says stands in place of the options. */
 void prompt_spec_replace(struct prompt_spec *s, struct str system);

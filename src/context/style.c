@@ -17,6 +17,7 @@
 #include "conf/conf.h"
 #include "conf/frontmatter.h"
 #include "conf/places.h"
+#include "guard/denied.h"
 #include "json/json.h"
 
 #define STYLE_MAX_FILES 200 /* looked at in one folder */
@@ -63,70 +64,92 @@ static bool style_is_built_in(struct str name, struct style *ret)
     return false;
 }
 
+/* What is looked for, and what was found instead. */
+struct style_search {
+    const struct denied *denied;
+    struct arena *arena;
+    struct str wanted;
+    const char *project;
+    struct strv known;
+};
+
+static int style_check(const struct style_search *s, const struct place *at, const char *path,
+                       struct err *err)
+{
+    CLEANUP(mem_freep) char *real = path_real(path);
+
+    if (places_leads_out(at, s->project, path))
+        return err_set(err, ERR_DENIED, "'%s' is a link out of the project", path);
+    if (denied_has(s->denied, path) || denied_has(s->denied, real))
+        return err_set(err, ERR_DENIED, "'%s' is denied by a rule Read(…)", path);
+    return 0;
+}
+
 /* 1: it is the one. 0: it is another, which is noted. */
-static int style_read(const char *path, struct str stem, struct str wanted, struct arena *arena,
-                      struct strv *known, struct style *ret, struct err *err)
+static int style_read(struct style_search *s, const struct place *at, const char *path,
+                      struct str stem, struct style *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(STYLE_MAX_TEXT);
     const struct json *head;
     struct str body;
     struct str name;
-    bool is_wanted = str_eq_nocase(stem, wanted);
+    bool is_wanted = str_eq_nocase(stem, s->wanted);
 
-    if (file_slurp(path, STYLE_MAX_TEXT, &text, err) < 0)
+    if (style_check(s, at, path, err) < 0 || file_slurp(path, STYLE_MAX_TEXT, &text, err) < 0)
         return is_wanted ? -1 : 0;
     if (!utf8_is_valid(buf_str(&text)) || str_chr(buf_str(&text), '\0') < text.len)
         return is_wanted ? err_set(err, ERR_BAD_INPUT, "'%s' is not text", path) : 0;
-    if (frontmatter_read(arena_str(arena, buf_str(&text)), arena, &head, &body, err) < 0)
+    if (frontmatter_read(arena_str(s->arena, buf_str(&text)), s->arena, &head, &body, err) < 0)
         return is_wanted ? err_prefix(err, "%s", path) : 0;
     name = str_trim(json_get_str(head, "name"));
     name = name.len ? name : stem;
-    if (!is_wanted && !str_eq_nocase(name, wanted)) {
-        if (known->len < STYLE_NAMED && !strv_has(known, name))
-            strv_add(known, name);
+    if (!is_wanted && !str_eq_nocase(name, s->wanted)) {
+        if (s->known.len < STYLE_NAMED && !strv_has(&s->known, name))
+            strv_add(&s->known, name);
         return 0;
     }
     *ret = (struct style){
-        .name = arena_str(arena, name),
+        .name = arena_str(s->arena, name),
         .text = str_trim(body),
         .keeps_coding = json_get_bool(head, "keep-coding-instructions", false),
     };
     return 1;
 }
 
-static int style_look(const char *folder, struct str wanted, struct arena *arena,
-                      struct strv *known, struct style *ret, struct err *err)
+static int style_look(struct style_search *s, const struct place *at, struct style *ret,
+                      struct err *err)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(at->path);
     const struct dirent *entry;
     int found = 0;
 
     for (int i = 0; dir && found == 0 && i < STYLE_MAX_FILES && (entry = readdir(dir)); i++) {
-        CLEANUP(mem_freep) char *path = path_join(folder, entry->d_name);
+        CLEANUP(mem_freep) char *path = path_join(at->path, entry->d_name);
         struct str stem = str_of(entry->d_name);
 
         if (entry->d_name[0] == '.' || !str_ends(stem, STR(".md")))
             continue;
         stem.len -= 3;
-        found = style_read(path, stem, wanted, arena, known, ret, err);
+        found = style_read(s, at, path, stem, ret, err);
     }
     if (dir)
         closedir(dir);
     return found;
 }
 
-static int style_look_everywhere(const struct conf *conf, struct str wanted, struct arena *arena,
-                                 struct strv *known, struct style *ret, struct err *err)
+static int style_look_everywhere(struct style_search *s, const struct conf *conf, struct style *ret,
+                                 struct err *err)
 {
     place_vec places = VEC_INIT;
     int found = 0;
 
-    places_find(conf, "output-styles", arena, &places);
+    s->project = places_project(conf, s->arena);
+    places_find(conf, "output-styles", s->arena, &places);
     for (size_t i = places.len; i > 0 && found == 0; i--) {
         const struct place *p = &places.ptr[i - 1];
 
         if (p->level != LEVEL_PROJECT || conf_is_trusted(conf))
-            found = style_look(p->path, wanted, arena, known, ret, err);
+            found = style_look(s, p, ret, err);
     }
     vec_release(&places);
     return found;
@@ -135,14 +158,15 @@ static int style_look_everywhere(const struct conf *conf, struct str wanted, str
 void style_names(const struct conf *conf, struct strv *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(strv_release) struct strv known = STRV_INIT;
+    struct style_search s = {.arena = &arena, .wanted = STR("")};
     struct style none;
 
     strv_adds(ret, "default");
     for (size_t i = 1; i < ARRAY_LEN(styles_built_in); i++)
         strv_add(ret, styles_built_in[i].name);
-    (void)style_look_everywhere(conf, STR(""), &arena, &known, &none, /*err=*/NULL);
-    strv_add_all(ret, &known);
+    (void)style_look_everywhere(&s, conf, &none, /*err=*/NULL);
+    strv_add_all(ret, &s.known);
+    strv_release(&s.known);
 }
 
 static int style_missing(struct str wanted, const struct strv *known, struct err *err)
@@ -157,20 +181,22 @@ static int style_missing(struct str wanted, const struct strv *known, struct err
                    STR_ARG(str_clip(wanted, 100)), buf_cstr(&names));
 }
 
-int style_find(const struct conf *conf, struct arena *arena, struct style *ret, struct err *err)
+int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
+               struct style *ret, struct err *err)
 {
-    CLEANUP(strv_release) struct strv known = STRV_INIT;
-    struct str wanted = str_trim(conf_get_str(conf, "outputStyle"));
+    struct style_search s = {
+        .denied = denied, .arena = arena, .wanted = str_trim(conf_get_str(conf, "outputStyle"))};
     struct style style = {.keeps_coding = true};
-    int found;
+    int found = 1;
 
-    if (wanted.len && !style_is_built_in(wanted, &style)) {
-        found = style_look_everywhere(conf, wanted, arena, &known, &style, err);
-        if (found < 0)
-            return -1;
-        if (!found)
-            return style_missing(wanted, &known, err);
+    if (s.wanted.len && !style_is_built_in(s.wanted, &style)) {
+        found = style_look_everywhere(&s, conf, &style, err);
+        if (found == 0)
+            (void)style_missing(s.wanted, &s.known, err);
+        strv_release(&s.known);
     }
+    if (found <= 0)
+        return -1;
     *ret = style;
     return 0;
 }

@@ -4,7 +4,8 @@
  * Some are built in ("Concise", "Explanatory", "Learning", "Proactive"; "Default" is none); others
  * are Markdown files of the user, the project or the administrator (conf/places.h,
  * "output-styles"), known by their frontmatter's `name` or their file's. A project that is not
- * trusted brings none.
+ * trusted brings none, and none of a project's is a link out of it. denied: what must not be read;
+ * NULL: nothing.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 
 struct arena;
 struct conf;
+struct denied;
 struct err;
 struct strv;
 
@@ -27,7 +29,8 @@ struct style {
 
 /* The one that the settings name. ERR_NOT_FOUND, saying which there are; ERR_BAD_INPUT and the like
  * for a file that cannot be used. All in the arena. */
-int style_find(const struct conf *conf, struct arena *arena, struct style *ret, struct err *err);
+int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
+               struct style *ret, struct err *err);
 
 /* All there are to choose from: "default", the others built in, then those of files. */
 void style_names(const struct conf *conf, struct strv *ret);

@@ -128,7 +128,7 @@ static void finds(void **state)
         struct style style = {0};
         struct err err = {0};
 
-        if (style_find(conf, &arena, &style, &err) < 0) {
+        if (style_find(conf, /*denied=*/NULL, &arena, &style, &err) < 0) {
             if (c->name || !str_has(str_of(err.text), str_of(c->text)))
                 fail_msg("row %zu: %s", i, err.text);
             continue;
@@ -162,7 +162,7 @@ static void prompts(void **state)
         CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(strv_release) struct strv notes = STRV_INIT;
 
-        prompt_spec_style(&spec, conf, &notes);
+        prompt_spec_style(&spec, conf, /*permit=*/NULL, &notes);
         prompt_system(&spec, conf, &got);
         if (!str_has(buf_str(&got), str_of(c->has)) ||
             str_has(buf_str(&got), STR("# How to work")) != c->has_coding ||

@@ -274,12 +274,6 @@ static bool goal_rests(const struct goal *g)
     return how.len ? !str_is(how, "auto") : g->spec.is_interactive;
 }
 
-static bool is_to_be_asked(const struct goal *g)
-{
-    return g->spec.is_interactive && goal_rests(g) &&
-           !str_is(conf_get_str(g->spec.conf, "goal.onResume"), "paused");
-}
-
 /* What a resumed session does with an active goal. */
 static void adopt_active(struct goal *g, struct strv *ret_notes)
 {
@@ -299,7 +293,8 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
     if (rests || is_gone) {
         (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("the session was resumed"),
                               "resume", &err);
-        g->asks = !is_gone && is_to_be_asked(g);
+        g->asks = !is_gone && g->spec.is_interactive && goal_rests(g) &&
+                  !str_is(conf_get_str(g->spec.conf, "goal.onResume"), "paused");
         if (!g->asks) /* the question says the same */
             strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
         return;

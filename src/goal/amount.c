@@ -253,12 +253,6 @@ static bool take_zone(struct str s, size_t *at, int64_t *ret_ahead)
     return true;
 }
 
-/* The 31st of February is refused and not moved to March. */
-static bool is_same_day(const struct tm *a, const struct tm *b)
-{
-    return a->tm_year == b->tm_year && a->tm_mon == b->tm_mon && a->tm_mday == b->tm_mday;
-}
-
 /* A full date with its time. */
 static bool read_date(struct str s, int64_t *ret_ms)
 {
@@ -284,7 +278,8 @@ static bool read_date(struct str s, int64_t *ret_ms)
         seconds = mktime(&tm);
     }
     *ret_ms = seconds * 1000;
-    return is_same_day(&asked, &tm);
+    /* The 31st of February is refused and not moved to March. */
+    return asked.tm_year == tm.tm_year && asked.tm_mon == tm.tm_mon && asked.tm_mday == tm.tm_mday;
 }
 
 /* "18:30": today, or tomorrow when that is over. */

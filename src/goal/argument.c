@@ -54,21 +54,12 @@ static bool is_sentence(struct str words)
                       "when where whether who why with you your");
 }
 
-static bool is_number(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9')
-            return false;
-    }
-    return s.len > 0;
-}
-
 /* A place in a list, from 1 (or from `least`) on. */
 static enum fit read_place(struct str s, int64_t least, size_t *ret, struct err *err)
 {
     int64_t n;
 
-    if (!is_number(s))
+    if (!word_is_number(s))
         return FIT_NOT;
     if (str_to_i64(s, &n, err) < 0)
         return FIT_WRONG;
@@ -179,7 +170,7 @@ static enum fit read_check(struct str words, int64_t now_ms, struct goal_argumen
     struct str first = word_take(&rest);
 
     (void)now_ms;
-    if (str_eq_nocase(first, STR("rm")) && is_number(rest)) {
+    if (str_eq_nocase(first, STR("rm")) && word_is_number(rest)) {
         a->verb = GOAL_CHECK_RM;
         return read_place(rest, 1, &a->number, err);
     }
@@ -219,7 +210,7 @@ static enum fit read_protect(struct str words, int64_t now_ms, struct goal_argum
 /* "2 hours" as "2h"; false when it is no unit of time. */
 static bool read_spelled_time(struct str number, struct str unit, struct buf *ret)
 {
-    if (!is_number(number) ||
+    if (!word_is_number(number) ||
         !word_is_of(unit, "s sec secs second seconds m min mins minute minutes h hr hrs hour hours "
                           "d day days"))
         return false;
@@ -240,7 +231,7 @@ static enum fit read_wait(struct str words, int64_t now_ms, struct goal_argument
         return FIT_NOT;
     if (rest.len && read_spelled_time(first, rest, &a->text))
         return FIT_YES;
-    if (rest.len && is_number(first)) /* "wait 2 days before …": no program has such a name */
+    if (rest.len && word_is_number(first)) /* "wait 2 days before …": no program has such a name */
         return FIT_NOT;
     if (!(strchr("'\"", words.ptr[0]) && take_only_word(words, a)))
         buf_add(&a->text, words);
@@ -268,7 +259,7 @@ static enum fit read_queue(struct str words, int64_t now_ms, struct goal_argumen
         return read_place(rest, 1, &a->number, err);
     if (word_is_of(first, "mv move"))
         first = word_take(&rest);
-    if (!is_number(first) || (rest.len && !is_number(rest)))
+    if (!word_is_number(first) || (rest.len && !word_is_number(rest)))
         return FIT_NOT;
     if (!rest.len) {
         err_set(err, ERR_BAD_INPUT,

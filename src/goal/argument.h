@@ -94,6 +94,8 @@ const char *goal_option_nearest(struct str name); /* what was meant; NULL: nothi
 /* {"checks":[…],"protect":[…],"keep":[…],"protect_none","check_in","token_budget","max_turns","max_cost_usd",
  * "deadline_ms","lasts_ms","referee","on_deny","auto_resume"}; what is not set is left out. */
 void goal_options_write(const struct goal_options *o, struct buf *ret);
+struct jw;
+void goal_write_list(struct jw *w, const char *key, const struct strv *list);
 /* Other keys are passed over; ERR_BAD_INPUT names the key whose value makes no sense. */
 int goal_options_read(struct str json, struct goal_options *ret, struct err *err);
 

@@ -34,28 +34,17 @@ static int check_names(const struct baseline *b, const char *name, struct err *e
     return 0;
 }
 
-static int check_commit(const char *commit, struct err *err)
+int baseline_check_commit(const char *commit, struct err *err)
 {
-    if (!staging_is_hash(str_of(commit)))
+    if (!git_is_hash(str_of(commit)))
         return err_set(err, ERR_BAD_INPUT, "'%s' is no commit", commit);
-    return 0;
-}
-
-int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree[BASELINE_ID],
-                  struct err *err)
-{
-    char tree[BASELINE_ID];
-
-    if (staging_tree(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel, tree, err) < 0)
-        return -1;
-    memcpy(ret_tree, tree, BASELINE_ID);
     return 0;
 }
 
 /* ---- states that are kept ---- */
 
 /* Where a ref or a name leads, "" when nowhere. */
-static int look_up(const struct git *g, const char *name, char ret[BASELINE_ID], struct err *err)
+static int look_up(const struct git *g, const char *name, char ret[GIT_ID], struct err *err)
 {
     const char *const args[] = {"rev-parse", "--quiet", "--verify", name, NULL};
     CLEANUP(git_said_release) struct git_said said = {0};
@@ -65,7 +54,7 @@ static int look_up(const struct git *g, const char *name, char ret[BASELINE_ID],
         return -1;
     line = str_trim(buf_str(&said.out));
     ret[0] = '\0';
-    if (said.code == 0 && staging_is_hash(line)) {
+    if (said.code == 0 && git_is_hash(line)) {
         memcpy(ret, line.ptr, line.len);
         ret[line.len] = '\0';
     }
@@ -73,8 +62,7 @@ static int look_up(const struct git *g, const char *name, char ret[BASELINE_ID],
 }
 
 /* The state before is the parent, so that one can bisect; of the first it is HEAD. */
-static int find_parent(const struct git *g, const char *session, char ret[BASELINE_ID],
-                       struct err *err)
+static int find_parent(const struct git *g, const char *session, char ret[GIT_ID], struct err *err)
 {
     char last[200];
 
@@ -97,11 +85,11 @@ static int set_refs(const struct git *g, const struct baseline *b, const char *n
 }
 
 static int keep_at(const struct baseline *b, const char *name, struct str message,
-                   int64_t deadline_ms, struct cancel *cancel, char ret_commit[BASELINE_ID],
-                   char ret_tree[BASELINE_ID], struct err *err)
+                   int64_t deadline_ms, struct cancel *cancel, char ret_commit[GIT_ID],
+                   char ret_tree[GIT_ID], struct err *err)
 {
     struct git git = staging_git(b, deadline_ms, cancel);
-    char parent[BASELINE_ID];
+    char parent[GIT_ID];
     const char *args[] = {"commit-tree", ret_tree, "-p", parent, NULL};
 
     if (staging_tree(b, deadline_ms, cancel, ret_tree, err) < 0 ||
@@ -109,25 +97,25 @@ static int keep_at(const struct baseline *b, const char *name, struct str messag
         return -1;
     if (!parent[0])
         args[2] = NULL;
-    if (staging_ask_hash(&git, args, str_clip(message, BASELINE_MAX_MESSAGE), ret_commit, err) < 0)
+    if (git_ask_hash(&git, args, str_clip(message, BASELINE_MAX_MESSAGE), ret_commit, err) < 0)
         return -1;
     return set_refs(&git, b, name, ret_commit, err);
 }
 
 int baseline_keep(const struct baseline *b, const char *name, struct str message,
-                  struct cancel *cancel, char ret_commit[BASELINE_ID], char ret_tree[BASELINE_ID],
+                  struct cancel *cancel, char ret_commit[GIT_ID], char ret_tree[GIT_ID],
                   struct err *err)
 {
-    char commit[BASELINE_ID];
-    char tree[BASELINE_ID];
+    char commit[GIT_ID];
+    char tree[GIT_ID];
 
     if (check_names(b, name, err) < 0 ||
         keep_at(b, name, message, git_now_ms() + BASELINE_TIMEOUT_MS, cancel, commit, tree, err) <
             0)
         return -1;
-    memcpy(ret_commit, commit, BASELINE_ID);
+    memcpy(ret_commit, commit, GIT_ID);
     if (ret_tree)
-        memcpy(ret_tree, tree, BASELINE_ID);
+        memcpy(ret_tree, tree, GIT_ID);
     return 0;
 }
 
@@ -160,8 +148,8 @@ static int next_name(const struct git *g, const char *session, const char *kind,
 }
 
 int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
-                       struct cancel *cancel, char ret_commit[BASELINE_ID],
-                       char ret_ref[BASELINE_REF], struct err *err)
+                       struct cancel *cancel, char ret_commit[GIT_ID], char ret_ref[BASELINE_REF],
+                       struct err *err)
 {
     struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     char name[40];
@@ -279,7 +267,7 @@ static int go_back(const struct baseline *b, const struct git *git, const char *
 static int check_back(const struct baseline *b, const struct git *git, const char *commit,
                       const char *kept, struct err *err)
 {
-    char tree[BASELINE_ID];
+    char tree[GIT_ID];
     const char *const args[] = {"diff-tree", "-r", "-z", "--name-only", commit, tree, NULL};
     CLEANUP(buf_release) struct buf out = {0};
     CLEANUP(buf_release) struct buf names = BUF_INIT(300);
@@ -329,10 +317,10 @@ int baseline_undo(const struct baseline *b, const char *commit, struct cancel *c
 {
     struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
     struct baseline_undone u = {0};
-    char tree[BASELINE_ID];
+    char tree[GIT_ID];
     char name[40];
 
-    if (check_names(b, NULL, err) < 0 || check_commit(commit, err) < 0 ||
+    if (check_names(b, NULL, err) < 0 || baseline_check_commit(commit, err) < 0 ||
         next_name(&git, b->session, "undo", name, sizeof(name), err) < 0 ||
         keep_at(b, name, STR("before an undo\n"), git.deadline_ms, cancel, u.kept, tree, err) < 0 ||
         count_changes(&git, tree, commit, &u, err) < 0)

@@ -26,6 +26,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "goal/git.h"
 
 struct cancel;
 struct err;
@@ -33,7 +34,6 @@ struct sandbox;
 
 #define BASELINE_TIMEOUT_MS 60000
 #define BASELINE_REF 128
-#define BASELINE_ID 65 /* a hash in hex, SHA-256 repositories included, with its NUL */
 
 struct baseline {
     const char *dir;         /* of the workspace */
@@ -44,34 +44,26 @@ struct baseline {
     struct sandbox *sandbox; /* for filters of the repository's own; NULL: none */
 };
 
-/* The hash of the tree that the workspace is now; no ref is set. */
-int baseline_tree(const struct baseline *b, struct cancel *cancel, char ret_tree[BASELINE_ID],
-                  struct err *err);
 /* Keeps the present state as refs/tenax/<session>/<name>. ret_tree may be NULL. ERR_BAD_INPUT: no
  * name for a ref. */
 int baseline_keep(const struct baseline *b, const char *name, struct str message,
-                  struct cancel *cancel, char ret_commit[BASELINE_ID], char ret_tree[BASELINE_ID],
+                  struct cancel *cancel, char ret_commit[GIT_ID], char ret_tree[GIT_ID],
                   struct err *err);
 /* The same as <kind>-<n>, with a number that no other goal of the session has taken. */
 int baseline_keep_next(const struct baseline *b, const char *kind, struct str message,
-                       struct cancel *cancel, char ret_commit[BASELINE_ID],
-                       char ret_ref[BASELINE_REF], struct err *err);
-/* From a kept state to the present one: one line per file with a sum below (git diff --stat, rename
- * detection), and the hunks, each at most about so many bytes: files are cut first, each in fair
- * shares, then said to be left out. What is cut says so. Either may be NULL; what they held is
- * replaced. */
-int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
-                  struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
-                  struct err *err);
-
-/* The same between two trees, by a git of the caller's. */
-struct git;
+                       struct cancel *cancel, char ret_commit[GIT_ID], char ret_ref[BASELINE_REF],
+                       struct err *err);
+/* From one state to another, by a git of the caller's: one line per file with a sum below (git diff
+ * --stat, rename detection), and the hunks, each at most about so many bytes: files are cut first,
+ * each in fair shares, then said to be left out. What is cut says so. Either may be NULL; what they
+ * held is replaced. */
 int baseline_diff_trees(const struct git *git, const char *from, const char *to,
                         struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
                         size_t max_hunks, struct err *err);
+int baseline_check_commit(const char *commit, struct err *err); /* ERR_BAD_INPUT: it is no hash */
 
 struct baseline_undone {
-    char kept[BASELINE_ID]; /* the state before, as refs/tenax/<session>/undo-<n> */
+    char kept[GIT_ID]; /* the state before, as refs/tenax/<session>/undo-<n> */
     char ref[BASELINE_REF];
     size_t restored, removed; /* files as they were; files that were not there then */
 };

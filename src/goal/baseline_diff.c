@@ -226,7 +226,7 @@ static void cut_hunks(struct str all, bool unread, size_t max, struct buf *ret)
     vec_release(&v);
 }
 
-/* ---- from a state to the present ---- */
+/* ---- between two states ---- */
 
 static int diff_ask(const struct git *g, const char *how, const char *more, const char *from,
                     const char *to, size_t max, struct git_said *ret, struct err *err)
@@ -237,13 +237,6 @@ static int diff_ask(const struct git *g, const char *how, const char *more, cons
     if (git_run(g, args, STR(""), max, ret, err) < 0)
         return -1;
     return ret->code ? git_failed(ret, "diff-tree", err) : 0;
-}
-
-static int diff_check(const char *commit, struct err *err)
-{
-    if (!staging_is_hash(str_of(commit)))
-        return err_set(err, ERR_BAD_INPUT, "'%s' is no commit", commit);
-    return 0;
 }
 
 int baseline_diff_trees(const struct git *git, const char *from, const char *to,
@@ -270,18 +263,6 @@ int baseline_diff_trees(const struct git *git, const char *from, const char *to,
     return 0;
 }
 
-int baseline_diff(const struct baseline *b, const char *commit, struct cancel *cancel,
-                  struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks, size_t max_hunks,
-                  struct err *err)
-{
-    struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
-    char tree[BASELINE_ID];
-
-    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0)
-        return -1;
-    return baseline_diff_trees(&git, commit, tree, ret_stat, max_stat, ret_hunks, max_hunks, err);
-}
-
 /* ---- the plan of an undo ---- */
 
 static void add_plan_line(struct str status, struct str path, struct buf *ret)
@@ -298,7 +279,7 @@ int baseline_undo_plan(const struct baseline *b, const char *commit, struct canc
                        struct buf *ret_list, size_t *ret_count, struct err *err)
 {
     struct git git = staging_git(b, git_now_ms() + BASELINE_TIMEOUT_MS, cancel);
-    char tree[BASELINE_ID];
+    char tree[GIT_ID];
     const char *const args[] = {"diff-tree",    "-r",   "-z", "--name-status",
                                 "--no-renames", commit, tree, NULL};
     CLEANUP(buf_release) struct buf out = {0};
@@ -308,7 +289,8 @@ int baseline_undo_plan(const struct baseline *b, const char *commit, struct canc
     struct str path;
     size_t count = 0;
 
-    if (diff_check(commit, err) < 0 || staging_tree(b, git.deadline_ms, cancel, tree, err) < 0 ||
+    if (baseline_check_commit(commit, err) < 0 ||
+        staging_tree(b, git.deadline_ms, cancel, tree, err) < 0 ||
         git_ask(&git, args, STR(""), STAGING_MAX_LIST, &out, err) < 0)
         return -1;
     rest = buf_str(&out);

@@ -208,7 +208,7 @@ int draft_protect(struct draft *d, struct err *err)
 int draft_baseline(struct goal *g, struct draft *d, struct cancel *cancel, struct err *err)
 {
     struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID], tree[BASELINE_ID];
+    char commit[GIT_ID], tree[GIT_ID];
     struct err why = {0};
     struct jw w;
 

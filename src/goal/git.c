@@ -5,6 +5,7 @@
  */
 #include "goal/git.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -17,7 +18,9 @@
 #include "proc/proc.h"
 
 #define GIT_GRACE_MS 500
+#define GIT_SMALL ((size_t)64 << 10) /* of an answer of a line or two */
 #define GIT_MAX_ARGS 64
+#define GIT_SMALL ((size_t)64 << 10) /* of an answer of a line or two */
 
 static const char *const git_settings[] = {
     "git", "--no-optional-locks",          "-c", "core.fsmonitor=false",
@@ -241,4 +244,55 @@ int git_ask(const struct git *g, const char *const *args, struct str input, size
                        max_output >> 10);
     buf_move(ret_out, &said.out);
     return 0;
+}
+
+bool git_is_hash(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!strchr("0123456789abcdef", text.ptr[i]) || !text.ptr[i])
+            return false;
+    }
+    return text.len == 40 || text.len == 64;
+}
+
+int git_ask_hash(const struct git *g, const char *const *args, struct str input,
+                 char ret[static GIT_ID], struct err *err)
+{
+    CLEANUP(buf_release) struct buf out = {0};
+    struct str line;
+
+    if (git_ask(g, args, input, GIT_SMALL, &out, err) < 0)
+        return -1;
+    line = str_trim(buf_str(&out));
+    if (!git_is_hash(line))
+        return err_set(err, ERR_PROTOCOL, "git %s gave no hash", args[0]);
+    memcpy(ret, line.ptr, line.len);
+    ret[line.len] = '\0';
+    return 0;
+}
+
+static bool is_forgivable(struct str complaint)
+{
+    struct str line;
+
+    while (complaint.len && str_cut(&complaint, '\n', &line)) {
+        if (!line.len || str_starts(line, STR("warning:")) || str_starts(line, STR("hint:")) ||
+            str_starts(line, STR("error: unable to index file")) ||
+            str_starts(line, STR("fatal: adding files failed")) ||
+            (str_starts(line, STR("error: open(")) && str_ends(line, STR(": Permission denied"))) ||
+            str_ends(line, STR("does not have a commit checked out")))
+            continue;
+        return false;
+    }
+    return true;
+}
+
+int git_add(const struct git *g, const char *const *args, struct err *err)
+{
+    CLEANUP(git_said_release) struct git_said said = {0};
+
+    if (git_run(g, args, STR(""), GIT_SMALL, &said, err) < 0)
+        return -1;
+    return said.code && !is_forgivable(buf_str(&said.complaint)) ? git_failed(&said, "add", err)
+                                                                 : 0;
 }

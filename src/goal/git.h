@@ -53,3 +53,11 @@ int git_failed(const struct git_said *s, const char *what, struct err *err);
 /* git_run(), where any exit code but 0 is an error; ERR_TOO_BIG when the answer was cut. */
 int git_ask(const struct git *g, const char *const *args, struct str input, size_t max_output,
             struct buf *ret_out, struct err *err);
+/* The same where the answer is a hash. */
+#define GIT_ID 65 /* a hash in hex with its NUL */
+int git_ask_hash(const struct git *g, const char *const *args, struct str input,
+                 char ret[static GIT_ID], struct err *err);
+bool git_is_hash(struct str text);
+/* "add …". Files that cannot be read, and nested repositories that have no commit, are left out;
+ * everything else that git complains about is an error. */
+int git_add(const struct git *g, const char *const *args, struct err *err);

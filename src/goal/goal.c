@@ -492,11 +492,6 @@ bool goal_has_lines(struct goal *g)
     return has;
 }
 
-void goal_write_lines(struct goal *g)
-{
-    goal_flush_lines(g);
-}
-
 void goal_was_typed(struct goal *g, struct str args)
 {
     goal_enter(g);

@@ -172,7 +172,7 @@ void goal_was_typed(struct goal *g, struct str args);
 /* Where no agent runs that would do it: writes the lines of the transcript that are due. True:
  * there are some. */
 bool goal_has_lines(struct goal *g);
-void goal_write_lines(struct goal *g);
+void goal_flush_lines(struct goal *g);
 
 /* How a run ends by its goal: 0 complete, 10 blocked, 11 budget_limited, 12 usage_limited, 13
  * paused or still active. */

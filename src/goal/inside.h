@@ -274,7 +274,6 @@ void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out); /* the comm
 void goal_tell_active(struct goal *g);
 void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, bool achieved);
-void goal_flush_lines(struct goal *g); /* and the notification that is due; agent thread */
 
 /* memory.c */
 void memory_init(struct goal_memory *m);

@@ -60,12 +60,6 @@ static void asking_release(struct asking *a)
     arena_release(&a->arena);
 }
 
-static void asking_tell(const struct asking *a, struct str text)
-{
-    if (a->spec->progress)
-        a->spec->progress(a->spec->progress_arg, text);
-}
-
 /* ---- The model ---- */
 
 /* Every figure a provider names is paid for, whatever becomes of the answer. */
@@ -91,7 +85,8 @@ static int asking_event(const struct llm_event *ev, void *arg, struct err *err)
     case LLM_RETRY:
         now_ms += ev->delay_ms; /* a wait that ends too late need not begin */
         asking_spend(a);
-        asking_tell(a, ev->text);
+        if (a->spec->progress)
+            a->spec->progress(a->spec->progress_arg, ev->text);
         break;
     case LLM_FALLBACK:
         asking_spend(a);

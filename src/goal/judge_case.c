@@ -313,11 +313,6 @@ static size_t exhibit_overhead(const struct exhibit *e)
     return bytes;
 }
 
-static size_t exhibit_least(const struct exhibit *e)
-{
-    return exhibit_overhead(e) + e->part_count * EXHIBIT_LEAST;
-}
-
 static void dossier_measure(struct dossier *d)
 {
     for (size_t i = 0; i < d->exhibits.len; i++) {
@@ -394,7 +389,8 @@ static void dossier_share_group(struct dossier *d, enum group group, size_t room
             share = e->need < room / count ? e->need : room / count;
         total -= e->need;
         count--;
-        if (share > room || (share < e->need && share < exhibit_least(e))) {
+        if (share > room ||
+            (share < e->need && share < exhibit_overhead(e) + e->part_count * EXHIBIT_LEAST)) {
             d->left_out[group]++;
             continue;
         }

@@ -96,7 +96,8 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
 /* ---- All of it ---- */
 
 /* The state of the workspace before any check has run. Unknown is told as empty. */
-static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err)
+static int ladder_look(struct goal *g, struct ladder *l, const struct origin *o,
+                       struct cancel *cancel, struct err *err)
 {
     CLEANUP(strv_release) struct strv wrote = STRV_INIT;
     struct err why = {0};
@@ -110,7 +111,8 @@ static int ladder_look(struct goal *g, struct ladder *l, struct cancel *cancel, 
     goal_leave(g);
     if (!g->snapshot)
         g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
-    if (snapshot_look(g->snapshot, walk, &wrote, cancel, l->state, /*ret_whole=*/NULL, &why) == 0)
+    if (snapshot_look(g->snapshot, o, walk, &wrote, cancel, l->state, /*ret_whole=*/NULL, &why) ==
+        0)
         return 0;
     if (why.code == ERR_CANCELLED)
         return err_set(err, ERR_CANCELLED, "%s", why.text);
@@ -143,6 +145,7 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
 {
     CLEANUP(strv_release) struct strv commands = STRV_INIT;
     CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    struct origin *o = NULL;
     enum goal_referee mode;
     int r;
 
@@ -157,11 +160,12 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
     if (mode == REFEREE_CHECKS && !commands.len)
         return err_set(err, ERR_UNSUPPORTED,
                        "checks alone decide, and there is none; /goal check <command> adds one");
-    if (ladder_look(g, l, cancel, err) < 0)
+    (void)goal_origin(g, buf_str(&protect), &o, /*err=*/NULL);
+    if (ladder_look(g, l, o, cancel, err) < 0)
         return -1;
     r = ladder_check(g, l, &commands, cancel, err);
     if (commands.len && r >= 0)
-        (void)snapshot_forgive(g->snapshot, cancel, /*err=*/NULL);
+        (void)snapshot_forgive(g->snapshot, o, cancel, /*err=*/NULL);
     if (r <= 0)
         return r;
     r = ladder_confirm(g, l, &commands, buf_str(&protect), cancel, err);
@@ -219,16 +223,20 @@ int ladder_climb(struct goal *g, struct ladder *l, struct cancel *cancel, struct
 int ladder_content(struct goal *g, struct cancel *cancel, char ret[SHA256_HEX + 1], struct err *err)
 {
     CLEANUP(strv_release) struct strv wrote = STRV_INIT;
+    CLEANUP(buf_release) struct buf protect = BUF_INIT(GOAL_MAX_TEXT);
+    struct origin *o = NULL;
     int r;
 
     goal_enter(g);
     strv_add_all(&wrote, &g->wrote);
+    buf_add(&protect, g->row.protect);
     goal_leave(g);
     if (ticket_take(&g->bench, cancel, err) < 0)
         return -1;
     if (!g->snapshot)
         g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
-    r = snapshot_look(g->snapshot, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
+    (void)goal_origin(g, buf_str(&protect), &o, /*err=*/NULL);
+    r = snapshot_look(g->snapshot, o, /*walk=*/true, &wrote, cancel, ret, /*ret_whole=*/NULL, err);
     ticket_give(&g->bench);
     return r;
 }

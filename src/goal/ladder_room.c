@@ -145,7 +145,7 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
     CLEANUP(mem_freep) char *kept = path_join(o->git_dir, "index");
     struct tree t = origin_tree(o);
     struct git git;
-    char tree[TREE_ID];
+    char tree[GIT_ID];
     int r;
 
     if (!o->has_tree)

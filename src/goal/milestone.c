@@ -88,7 +88,7 @@ static void note_milestone(struct goal *g, const struct ladder *l, const char *r
 void milestone_keep(struct goal *g, const struct ladder *l)
 {
     struct baseline b = goal_baseline(g);
-    char commit[BASELINE_ID];
+    char commit[GIT_ID];
     char ref[BASELINE_REF];
     struct err err = {0};
     bool has_git;

@@ -246,10 +246,8 @@ int goal_option_set(struct goal_options *o, struct str name, struct str value, i
 
 /* ---- JSON ---- */
 
-static void write_list(struct jw *w, const char *key, const struct strv *list)
+void goal_write_list(struct jw *w, const char *key, const struct strv *list)
 {
-    if (!list->len)
-        return;
     jw_key(w, key);
     jw_array(w);
     for (size_t i = 0; i < list->len; i++)
@@ -263,9 +261,12 @@ void goal_options_write(const struct goal_options *o, struct buf *ret)
 
     jw_init(&w, ret, 0);
     jw_object(&w);
-    write_list(&w, "checks", &o->checks);
-    write_list(&w, "protect", &o->protect);
-    write_list(&w, "keep", &o->keep);
+    if (o->checks.len)
+        goal_write_list(&w, "checks", &o->checks);
+    if (o->protect.len)
+        goal_write_list(&w, "protect", &o->protect);
+    if (o->keep.len)
+        goal_write_list(&w, "keep", &o->keep);
     if (o->protect_none)
         jw_kbool(&w, "protect_none", true);
     if (o->in_workspace)

@@ -59,51 +59,7 @@ static void fill_objective(const struct places *p, struct buf *ret)
     buf_addf(ret, "…\n(%zu bytes in all; get_goal gives the whole text)", text.len);
 }
 
-static void fill_tokens_used(const struct places *p, struct buf *ret)
-{
-    buf_addf(ret, "%lld", (long long)p->words->goal->tokens_used);
-}
-
-static void fill_token_budget(const struct places *p, struct buf *ret)
-{
-    if (p->words->goal->token_budget)
-        buf_addf(ret, "%lld", (long long)p->words->goal->token_budget);
-    else
-        buf_adds(ret, "none");
-}
-
-static void fill_tokens_remaining(const struct places *p, struct buf *ret)
-{
-    const struct store_goal *g = p->words->goal;
-    int64_t left = g->token_budget - g->tokens_used;
-
-    if (g->token_budget)
-        buf_addf(ret, "%lld", (long long)(left > 0 ? left : 0));
-    else
-        buf_adds(ret, "unlimited");
-}
-
-static void fill_seconds(const struct places *p, struct buf *ret)
-{
-    buf_addf(ret, "%lld", (long long)(p->words->seconds > 0 ? p->words->seconds : 0));
-}
-
-static void fill_which(const struct places *p, struct buf *ret)
-{
-    buf_add(ret, p->which);
-}
-
-static void fill_tried(const struct places *p, struct buf *ret)
-{
-    goal_escape(str_trim(p->tried).len ? str_trim(p->tried) : STR("(nothing)"), ret);
-}
-
-static void fill_status(const struct places *p, struct buf *ret)
-{
-    buf_adds(ret, goal_status_name(p->words->goal->status));
-}
-
-static void fill_advice(const struct places *p, struct buf *ret)
+static const char *advice_for(enum goal_status status)
 {
     static const char *const advice[GOAL_STATUS_COUNT] = {
         [GOAL_ACTIVE] = "Work on until it holds; stopping before is refused. Evidence counts, "
@@ -116,7 +72,7 @@ static void fill_advice(const struct places *p, struct buf *ret)
         [GOAL_COMPLETE] = "Complete: nothing is left to do for it.",
     };
 
-    buf_adds(ret, advice[p->words->goal->status]);
+    return advice[status];
 }
 
 static void fill_reason(const struct places *p, struct buf *ret)
@@ -138,31 +94,38 @@ static void fill_reason(const struct places *p, struct buf *ret)
     buf_add(ret, buf_str(&escaped));
 }
 
-static const struct place_row {
-    const char *name;
-    void (*fill)(const struct places *p, struct buf *ret);
-} place_rows[] = {
-    {"objective", fill_objective},
-    {"tokens_used", fill_tokens_used},
-    {"token_budget", fill_token_budget},
-    {"tokens_remaining", fill_tokens_remaining},
-    {"seconds", fill_seconds},
-    {"which", fill_which},
-    {"tried", fill_tried},
-    {"status", fill_status},
-    {"advice", fill_advice},
-    {"reason", fill_reason},
-};
-
 static void fill_place(const struct places *p, struct str name, struct buf *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(place_rows); i++) {
-        if (str_is(name, place_rows[i].name)) {
-            place_rows[i].fill(p, ret);
-            return;
-        }
-    }
-    BUG("no value for {{%.*s}}", STR_ARG(name));
+    const struct store_goal *g = p->words->goal;
+    int64_t left = g->token_budget - g->tokens_used;
+    int64_t seconds = p->words->seconds;
+
+    if (str_is(name, "objective"))
+        fill_objective(p, ret);
+    else if (str_is(name, "tokens_used"))
+        buf_addf(ret, "%lld", (long long)g->tokens_used);
+    else if (str_is(name, "token_budget") && !g->token_budget)
+        buf_adds(ret, "none");
+    else if (str_is(name, "token_budget"))
+        buf_addf(ret, "%lld", (long long)g->token_budget);
+    else if (str_is(name, "tokens_remaining") && !g->token_budget)
+        buf_adds(ret, "unlimited");
+    else if (str_is(name, "tokens_remaining"))
+        buf_addf(ret, "%lld", (long long)(left > 0 ? left : 0));
+    else if (str_is(name, "seconds"))
+        buf_addf(ret, "%lld", (long long)(seconds > 0 ? seconds : 0));
+    else if (str_is(name, "which"))
+        buf_add(ret, p->which);
+    else if (str_is(name, "tried"))
+        goal_escape(str_trim(p->tried).len ? str_trim(p->tried) : STR("(nothing)"), ret);
+    else if (str_is(name, "status"))
+        buf_adds(ret, goal_status_name(g->status));
+    else if (str_is(name, "advice"))
+        buf_adds(ret, advice_for(g->status));
+    else if (str_is(name, "reason"))
+        fill_reason(p, ret);
+    else
+        BUG("no value for {{%.*s}}", STR_ARG(name));
 }
 
 static void fill(const char *text, const struct places *p, struct buf *ret)

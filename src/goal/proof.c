@@ -52,15 +52,6 @@ bool proof_holds(const struct proof *p, const struct proof_result *r)
 
 /* ---- reading ---- */
 
-static bool is_hash(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (!strchr("0123456789abcdef", s.ptr[i]))
-            return false;
-    }
-    return s.len == 40 || s.len == 64;
-}
-
 /* Relative, without "..", ".git" and empty parts. */
 static bool is_plain_path(struct str path)
 {
@@ -99,8 +90,8 @@ static int take_members(struct proof *p, struct err *err)
     p->base_commit = arena_str(&p->arena, json_get_str(base, "commit"));
     p->base_tree = arena_str(&p->arena, json_get_str(base, "tree"));
     p->final_tree = arena_str(&p->arena, json_get_str(final, "tree"));
-    if (!is_hash(p->base_tree) || !is_hash(p->final_tree) ||
-        (p->base_commit.len && !is_hash(p->base_commit)))
+    if (!git_is_hash(p->base_tree) || !git_is_hash(p->final_tree) ||
+        (p->base_commit.len && !git_is_hash(p->base_commit)))
         return not_a_proof(p, "a tree or commit is missing", err);
     if (!is_plain_path(p->prefix))
         return not_a_proof(p, "its folder is outside of the repository", err);
@@ -331,7 +322,7 @@ static int find_commit(const struct proof *p, const struct origin *o,
                       .deadline_ms = git_now_ms() + PROOF_MS,
                       .cancel = place->cancel};
 
-    if (!o->git.has_git || !is_hash(commit))
+    if (!o->git.has_git || !git_is_hash(commit))
         return 0;
     if (git_run(&git, args, STR(""), PROOF_SMALL, &said, err) < 0)
         return -1;

@@ -47,7 +47,7 @@ static void find_more(const struct origin *o, const struct origin_now *now, stru
 }
 
 /* Files that the clean room did not show are no part of the state. */
-static int drop_hidden(const struct git *git, const struct strv *hidden, char tree[static TREE_ID],
+static int drop_hidden(const struct git *git, const struct strv *hidden, char tree[static GIT_ID],
                        struct err *err)
 {
     static const char *const drop[] = {"update-index", "-z", "--force-remove", "--stdin", NULL};
@@ -66,12 +66,12 @@ static int drop_hidden(const struct git *git, const struct strv *hidden, char tr
         git_ask(git, drop, buf_str(&paths), 64 << 10, &out, err) < 0 ||
         git_ask(git, write_tree, STR(""), 64 << 10, &id, err) < 0)
         return -1;
-    snprintf(tree, TREE_ID, "%.*s", STR_ARG(str_trim(buf_str(&id))));
+    snprintf(tree, GIT_ID, "%.*s", STR_ARG(str_trim(buf_str(&id))));
     return 0;
 }
 
 static int keep_tree(const struct origin *o, const struct ladder *l, struct cancel *cancel,
-                     char ret_tree[static TREE_ID], struct err *err)
+                     char ret_tree[static GIT_ID], struct err *err)
 {
     CLEANUP(strv_release) struct strv more = STRV_INIT;
     CLEANUP(buf_release) struct buf index = BUF_INIT(BUF_NO_LIMIT);
@@ -131,15 +131,6 @@ static int keep_own_git(const struct origin *o, struct cancel *cancel, struct ow
 
 /* ---- proof.json ---- */
 
-static void write_list(struct jw *w, const char *key, const struct strv *list)
-{
-    jw_key(w, key);
-    jw_array(w);
-    for (size_t i = 0; i < list->len; i++)
-        jw_cstr(w, list->ptr[i]);
-    jw_array_end(w);
-}
-
 static void write_checks(struct jw *w, const struct ladder *l)
 {
     jw_key(w, "checks");
@@ -148,8 +139,8 @@ static void write_checks(struct jw *w, const struct ladder *l)
         jw_object(w);
         jw_key(w, "result");
         check_write(c, w);
-        write_list(w, "programs", &c->trace.programs);
-        write_list(w, "ran", &c->trace.ran);
+        goal_write_list(w, "programs", &c->trace.programs);
+        goal_write_list(w, "ran", &c->trace.ran);
         jw_object_end(w);
     }
     jw_array_end(w);
@@ -223,9 +214,9 @@ static void write_proof(struct goal *g, const struct ladder *l, const struct ori
     jw_kstr(&w, "objective", buf_str(&l->objective));
     jw_kcstr(&w, "digest", l->terms);
     jw_kraw(&w, "options", g->row.options.len ? g->row.options : STR("{}"));
-    write_list(&w, "protect", &o->globs);
-    write_list(&w, "keep", &o->keep);
-    write_list(&w, "accepted", &o->accepted);
+    goal_write_list(&w, "protect", &o->globs);
+    goal_write_list(&w, "keep", &o->keep);
+    goal_write_list(&w, "accepted", &o->accepted);
     jw_object_end(&w);
     write_git(&w, o, tree, own);
     jw_kcstr(&w, "checked_in", l->where ? l->where : "workspace");
@@ -247,7 +238,7 @@ static int take(struct goal *g, const struct ladder *l, struct cancel *cancel, s
     CLEANUP(buf_release) struct buf column = BUF_INIT(GOAL_MAX_TEXT);
     CLEANUP(own_git_release)
     struct own_git own = {.head = BUF_INIT(HEAD_MAX), .commit = BUF_INIT(HEAD_MAX)};
-    char tree[TREE_ID] = "";
+    char tree[GIT_ID] = "";
     struct origin *o = NULL;
     int r;
 

@@ -221,13 +221,6 @@ static void goal_on_tool_done(struct referee *self, const struct referee_tool *t
 
 /* ---- The end of a turn ---- */
 
-/* A message of the user does not end the wait. A try that is due later
- * may come now, though, and for the background the next stop looks again. */
-static bool wait_outlasts_turn(const struct wait *w)
-{
-    return w->on != WAIT_RETRY && w->on != WAIT_BACKGROUND;
-}
-
 static void goal_on_turn_begins(struct referee *self, struct cancel *turn)
 {
     struct goal *g = goal_of(self);
@@ -242,7 +235,9 @@ static void goal_on_turn_begins(struct referee *self, struct cancel *turn)
     stall_stop(g);
     g->held = false;
     g->denied = false;
-    if (g->waits && !wait_outlasts_turn(&g->wait))
+    /* A message of the user does not end the wait. A try that is due later may come now, though,
+     * and for the background the next stop looks again. */
+    if (g->waits && (g->wait.on == WAIT_RETRY || g->wait.on == WAIT_BACKGROUND))
         goal_end_wait(g, "there is work to do");
     if (goal_is_active(g) && !g->waits)
         (void)goal_set_phase(g, "working", STR(""), &err);

@@ -27,11 +27,6 @@ static void write_text(struct jw *w, const char *key, struct str text)
         jw_null(w);
 }
 
-static void write_reason(struct jw *w, const struct json *data)
-{
-    write_text(w, "reason", str_clip(json_get_str(data, "reason"), REASON_MAX));
-}
-
 static void write_verdict(const struct goal_report *r, const struct tally *t, struct jw *w)
 {
     bool is_met = r->goal->status == GOAL_COMPLETE;
@@ -107,7 +102,7 @@ static void write_refused(const struct tally *t, struct jw *w)
         write_text(w, "by", json_get_str(v->data, "by"));
         jw_kbool(w, "claim", json_get_bool(v->data, "claim", false));
         jw_kbool(w, "impossible", json_get_bool(v->data, "impossible", false));
-        write_reason(w, v->data);
+        write_text(w, "reason", str_clip(json_get_str(v->data, "reason"), REASON_MAX));
         if (json_len(json_get(v->data, "changed")))
             jw_kjson(w, "changed", json_get(v->data, "changed"));
         jw_object_end(w);

@@ -324,8 +324,8 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     snapshot_free(g->snapshot);
     g->snapshot = snapshot_new(g->spec.dir, g->spec.environ);
     goal_keep_origin(g, &d->origin, buf_str(&d->protect));
-    (void)snapshot_look(g->snapshot, /*walk=*/true, &(struct strv){0}, cancel, d->first.state,
-                        /*ret_whole=*/NULL, /*err=*/NULL);
+    (void)snapshot_look(g->snapshot, g->origin, /*walk=*/true, /*wrote=*/NULL, cancel,
+                        d->first.state, /*ret_whole=*/NULL, /*err=*/NULL);
     ticket_give(&g->bench);
     draft_options(g, d, o, via_names[via]);
     /* The fingerprint of a round has the checks up to the first that fails. */

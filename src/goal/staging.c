@@ -42,31 +42,6 @@ struct git staging_git(const struct baseline *b, int64_t deadline_ms, struct can
         .dir = b->dir, .environ = b->environ, .deadline_ms = deadline_ms, .cancel = cancel};
 }
 
-bool staging_is_hash(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (!strchr("0123456789abcdef", text.ptr[i]) || !text.ptr[i])
-            return false;
-    }
-    return text.len == 40 || text.len == 64;
-}
-
-int staging_ask_hash(const struct git *g, const char *const *args, struct str input,
-                     char ret[BASELINE_ID], struct err *err)
-{
-    CLEANUP(buf_release) struct buf out = {0};
-    struct str line;
-
-    if (git_ask(g, args, input, STAGING_SMALL, &out, err) < 0)
-        return -1;
-    line = str_trim(buf_str(&out));
-    if (!staging_is_hash(line))
-        return err_set(err, ERR_PROTOCOL, "git %s gave no hash", args[0]);
-    memcpy(ret, line.ptr, line.len);
-    ret[line.len] = '\0';
-    return 0;
-}
-
 /* ---- the private index ---- */
 
 /* Its time goes with it: git takes a file as old as the index for one that may have changed. No
@@ -241,50 +216,27 @@ int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct
     return s->ours ? copy_file(s->kept, fd, err) : staging_from_user(s, fd, err);
 }
 
-/* What git may complain about: files that cannot be read, and repositories inside that have nothing
- * yet. They are left out; everything else fails. */
-static bool is_forgivable(struct str complaint)
-{
-    struct str line;
-
-    while (complaint.len && str_cut(&complaint, '\n', &line)) {
-        if (!line.len || str_starts(line, STR("warning:")) || str_starts(line, STR("hint:")) ||
-            str_starts(line, STR("error: unable to index file")) ||
-            str_starts(line, STR("fatal: adding files failed")) ||
-            (str_starts(line, STR("error: open(")) && str_ends(line, STR(": Permission denied"))) ||
-            str_ends(line, STR("does not have a commit checked out")))
-            continue;
-        return false;
-    }
-    return true;
-}
-
 static int staging_add(const struct staging *s, const struct baseline *b, struct err *err)
 {
     CLEANUP(buf_release) struct buf spare = BUF_INIT(BUF_NO_LIMIT);
     const char *args[] = {"add", "-A", "--ignore-errors", NULL, ":/", NULL, NULL};
-    CLEANUP(git_said_release) struct git_said said = {0};
 
     if (b->spare) {
         buf_addf(&spare, ":(exclude,literal)%s", b->spare);
         args[3] = "--";
         args[5] = buf_cstr(&spare);
     }
-    if (git_run(&s->git, args, STR(""), STAGING_SMALL, &said, err) < 0)
-        return -1;
-    if (said.code && !is_forgivable(buf_str(&said.complaint)))
-        return git_failed(&said, "add", err);
-    return 0;
+    return git_add(&s->git, args, err);
 }
 
 /* The work tree as it is now, in the index, and that as a tree. */
-static int make_tree(struct staging *s, const struct baseline *b, bool fresh,
-                     char ret_tree[BASELINE_ID], struct err *err)
+static int make_tree(struct staging *s, const struct baseline *b, bool fresh, char ret_tree[GIT_ID],
+                     struct err *err)
 {
     static const char *const write_tree[] = {"write-tree", NULL};
 
     if (staging_open(s, b, fresh, err) < 0 || staging_add(s, b, err) < 0 ||
-        staging_ask_hash(&s->git, write_tree, STR(""), ret_tree, err) < 0)
+        git_ask_hash(&s->git, write_tree, STR(""), ret_tree, err) < 0)
         return -1;
     return 0;
 }
@@ -301,7 +253,7 @@ int staging_keep(const struct staging *s, struct err *err)
 }
 
 int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel,
-                 char ret_tree[BASELINE_ID], struct err *err)
+                 char ret_tree[GIT_ID], struct err *err)
 {
     CLEANUP(staging_release) struct staging s = {.git = staging_git(b, deadline_ms, cancel)};
     struct err why = {0};

@@ -35,7 +35,7 @@ struct git staging_git(const struct baseline *b, int64_t deadline_ms, struct can
 
 /* The present work tree as a tree. */
 int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel,
-                 char ret_tree[BASELINE_ID], struct err *err);
+                 char ret_tree[GIT_ID], struct err *err);
 
 /* For whoever changes it otherwise. fresh: not from what we have kept. ERR_UNSUPPORTED: git would
  * run programs of the repository's own settings, and there is no sandbox for them. */
@@ -43,10 +43,7 @@ int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct
 int staging_keep(const struct staging *s, struct err *err);
 void staging_release(struct staging *s);
 
-/* Answers of one line: a hash; a path, such as `rev-parse --show-toplevel` gives (more: a further
- * argument, or NULL). */
-bool staging_is_hash(struct str text);
-int staging_ask_hash(const struct git *g, const char *const *args, struct str input,
-                     char ret[BASELINE_ID], struct err *err);
+/* A path as `git rev-parse` answers it, such as with "--show-toplevel" (more: a further argument,
+ * or NULL). */
 int staging_ask_path(const struct git *g, const char *what, const char *more, struct buf *ret,
                      struct err *err);

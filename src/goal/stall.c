@@ -197,13 +197,6 @@ static bool shown_print(const struct referee_tool *t, char ret[static SHA256_HEX
     return true;
 }
 
-/* Whether a call can have led anywhere at all: it ran, and it neither speaks to the referee or to
- * the user nor only keeps a list of its own. */
-static bool can_have_effect(const struct referee_tool *t)
-{
-    return t->ran && !(t->flags & (TOOL_REFEREE | TOOL_PERSON)) && !str_is(t->name, "TodoWrite");
-}
-
 /* ---- Calls without a stop ---- */
 
 void stall_effect(struct goal *g, const struct referee_tool *t)
@@ -211,7 +204,8 @@ void stall_effect(struct goal *g, const struct referee_tool *t)
     char print[SHA256_HEX + 1];
 
     g->stretch.tools++;
-    if (!can_have_effect(t))
+    /* A call that asks the referee or the user, or keeps a list, leads nowhere. */
+    if (!t->ran || t->flags & (TOOL_REFEREE | TOOL_PERSON) || str_is(t->name, "TodoWrite"))
         return;
     g->stretch.tools_act = true;
     g->refused.is_stale = true;

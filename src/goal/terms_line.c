@@ -366,14 +366,6 @@ static bool is_judged_elsewhere(const struct goal *g, const struct kept *k)
     return !str_eq(str_from(buf_str(&now), str_find(buf_str(&now), mark)), then);
 }
 
-/* A transcript that names terms which are nowhere: what they were is not known. */
-static void adopt_nothing(struct goal *g, struct strv *ret_notes)
-{
-    say_lost(g, ret_notes,
-             "neither the store nor the transcript has the checks, protection and limits of this "
-             "session's goal");
-}
-
 /* A long text's file that is gone or was changed is written again. */
 static void restore_text(const struct kept *k)
 {
@@ -407,7 +399,9 @@ void terms_adopt(struct goal *g, bool anchor_has_terms, struct strv *ret_notes)
     if (!g->has && k.is_there)
         restore_row(g, &k, ret_notes);
     else if (!g->has && !k.is_cleared && (k.is_damaged || anchor_has_terms))
-        adopt_nothing(g, ret_notes);
+        say_lost(g, ret_notes,
+                 "neither the store nor the transcript has the checks, protection and limits of "
+                 "this session's goal");
     else if (g->has && (k.is_there || k.is_cleared))
         adopt_both(g, &k, ret_notes);
     if (g->has && k.is_there && !g->lost.len && g->row.status != GOAL_COMPLETE &&

@@ -24,12 +24,6 @@
 #define QUOTA_LEAST_MS ((int64_t)60 * 1000)
 #define QUOTA_MOST_MS ((int64_t)8 * 24 * 60 * 60 * 1000) /* weekly ones are waited for */
 
-static bool error_passes(enum err_code code)
-{
-    return code == ERR_RETRY_LATER || code == ERR_TIMEOUT || code == ERR_NETWORK ||
-           code == ERR_PROTOCOL || code == ERR_BUSY;
-}
-
 static void retry_later(struct goal *g, const struct err *why, int64_t asked_ms)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1 << 12);
@@ -133,7 +127,9 @@ static void after_error(struct goal *g, const struct referee_end *e)
     const struct err *why = e->err;
     int status = e->api_status;
     bool is_quota = why->code == ERR_QUOTA || status == 402;
-    bool passes = error_passes(why->code) || status == 529 || status >= 500 || status == 429;
+    bool passes = why->code == ERR_RETRY_LATER || why->code == ERR_TIMEOUT ||
+                  why->code == ERR_NETWORK || why->code == ERR_PROTOCOL || why->code == ERR_BUSY ||
+                  status >= 500 || status == 429;
 
     is_quota = is_quota || (passes && goal_is_quota(g, e->asked_ms));
     if (g->waits && (is_quota || passes)) /* a turn of the user: the goal itself is waiting */

@@ -22,7 +22,7 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     struct baseline_undone done = {0};
     const struct json *v = NULL;
     goal_event_vec events = {0};
-    char commit[BASELINE_ID] = "";
+    char commit[GIT_ID] = "";
     size_t count = 0;
     struct jw w;
     int r;

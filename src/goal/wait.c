@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "goal/argument.h"
 #include "goal/display.h"
+#include "goal/word.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proc/tree.h"
@@ -40,13 +41,6 @@ void wait_release(struct wait *w)
     buf_release(&w->text);
 }
 
-/* Whether somebody should look now and then: what ends by the clock alone needs no looking after.
- */
-static bool wait_is_looked_after(enum wait_on on)
-{
-    return on == WAIT_PROCESS || on == WAIT_FILE || on == WAIT_COMMAND || on == WAIT_BACKGROUND;
-}
-
 void wait_begin(struct wait *w, enum wait_on on, int64_t now_ms)
 {
     wait_release(w);
@@ -62,7 +56,9 @@ void wait_checked_in(struct wait *w, int64_t now_ms)
 {
     static const int minutes[] = {30, 60, 120};
 
-    if (!wait_is_looked_after(w->on))
+    /* What ends by the clock alone needs no check-in. */
+    if (w->on != WAIT_PROCESS && w->on != WAIT_FILE && w->on != WAIT_COMMAND &&
+        w->on != WAIT_BACKGROUND)
         return;
     if (w->check_in_ms)
         w->check_ins++;
@@ -78,15 +74,6 @@ int64_t wait_next_ms(const struct wait *w)
 
 /* ---- As a person writes it ---- */
 
-static bool is_number(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] < '0' || s.ptr[i] > '9')
-            return false;
-    }
-    return s.len > 0;
-}
-
 /* The number in "4242" and "pid 4242"; false for everything else. */
 static bool wait_names_pid(struct str text, struct str *ret)
 {
@@ -94,7 +81,7 @@ static bool wait_names_pid(struct str text, struct str *ret)
         (text.ptr[3] == ' ' || text.ptr[3] == ':' || text.ptr[3] == '\t'))
         text = str_trim(str_from(text, 4));
     *ret = text;
-    return is_number(text);
+    return word_is_number(text);
 }
 
 static int wait_parse_pid(struct str number, struct wait *w, struct err *err)

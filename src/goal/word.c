@@ -66,3 +66,12 @@ int word_take_quoted(struct str *rest, struct buf *ret, struct err *err)
     *rest = str_from(*rest, i);
     return 0;
 }
+
+bool word_is_number(struct str word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.ptr[i] < '0' || word.ptr[i] > '9')
+            return false;
+    }
+    return word.len > 0;
+}

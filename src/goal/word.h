@@ -11,6 +11,7 @@ struct buf;
 struct err;
 
 bool word_is_blank(char c);
+bool word_is_number(struct str word); /* digits alone */
 /* The first word of *rest, which then begins behind it and the blanks. Quotes mean nothing. */
 struct str word_take(struct str *rest);
 /* The same as a shell would read it, without expanding anything: 'a b', "a \"b\"", a\ b.

@@ -58,7 +58,7 @@ struct effect {
     char *upper;            /* what is new; NULL: deleted */
     char *from;             /* created: this one was deleted, and is the same; NULL: none was */
     bool is_told_elsewhere; /* by the effect whose `from` it is, or its folder */
-    bool is_protected;      /* it, or one below a folder that goes, is one of protected.h */
+    bool is_protected;      /* it decides what programs run, or one below a folder that goes does */
     struct stat was;        /* st_mode 0: there was nothing */
     struct stat now;        /* of upper */
     struct effect_inside inside; /* of a folder that was there and goes */

@@ -226,7 +226,8 @@ static bool judge_is_protected(const struct judge *j)
 {
     if (j->subject->about == ABOUT_PATH)
         return j->subject->writes &&
-               (protected_path(j->subject->text) || protected_path(str_of(j->real)));
+               (protected_path(j->subject->text) || protected_path(str_of(j->real)) ||
+                (!(j->flags & TOOL_ON_TRIAL) && sandbox_keeps(j->permit->sandbox, j->real)));
     VEC_EACH(&j->files, file) {
         if (file->writes && protected_path(file->path))
             return true;

@@ -96,6 +96,10 @@ enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
 /* The environment of a program that tenax itself runs outside (outside.h). */
 void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct strv *ret);
 
+/* Whether no command may write a path, because it decides which programs run: hooks of a repository
+ * wherever its settings have them, say. Reads folders and files: some tenths of a millisecond. */
+bool sandbox_keeps(struct sandbox *s, const char *path);
+
 /* What the model is told about it; nothing unless it is on. */
 void sandbox_describe(struct sandbox *s, struct buf *ret);
 /* For `tenax sandbox`: {"state","backend","write":[…],"read_only":[…],"hidden":[…],…}. */

@@ -154,7 +154,7 @@ static bool move_aside(const char *path)
     CLEANUP(buf_release) struct buf to = BUF_INIT(BUF_NO_LIMIT);
     struct stat st;
 
-    if (lstat(path, &st) < 0 || S_ISDIR(st.st_mode))
+    if (lstat(path, &st) < 0)
         return false;
     buf_addf(&to, "%s" ABSENT_NAME, path);
     return rename(path, buf_cstr(&to)) == 0;

@@ -11,13 +11,13 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "guard/git_config.h"
 #include "guard/sandbox_state.h"
 
 #define MAX_GITDIR_FILE 4096
 #define MAX_CONFIG_FILE ((size_t)64 << 10)
 #define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
 #define MAX_MODULE_DEPTH 3
-#define MAX_INCLUDE_DEPTH 4
 
 /* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
 static char *follow_file(const char *dir, const char *file, const char *prefix)
@@ -57,84 +57,25 @@ static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths
 
 /* ---- settings of git ---- */
 
-struct config_line {
-    struct str section; /* "[core]" */
-    struct str key, value;
-};
-
-/* The next line that sets something, with the section it is in; false: there is none. */
-static bool config_next(struct str *rest, struct config_line *line)
-{
-    struct str text;
-
-    while (rest->len && str_cut(rest, '\n', &text)) {
-        text = str_trim(text);
-        if (str_starts(text, STR("["))) {
-            line->section = text;
-        } else if (str_chr(text, '=') < text.len) {
-            line->key = str_trim(str_first(text, str_chr(text, '=')));
-            line->value = str_trim(str_from(text, str_chr(text, '=') + 1));
-            return true;
-        }
-    }
-    return false;
-}
-
-/* [include], or [includeIf "…"], which may become true. */
-static bool is_include(struct str section)
-{
-    return str_eq_nocase(section, STR("[include]")) ||
-           str_eq_nocase(str_first(section, 11), STR("[includeIf "));
-}
-
 /* A file with settings of git stays as it is, or missing. */
 static void keep_config(struct sandbox_paths *p, const char *path)
 {
     strv_adds(file_exists(path) ? &p->read_only : &p->absent, path);
 }
 
-/* What a member of the settings may name begins in the home, or beside them. */
-static char *config_path(const struct sandbox *s, const char *file, struct str value)
-{
-    CLEANUP(mem_freep) char *name = NULL;
-    CLEANUP(mem_freep) char *dir = path_dirname(file);
-
-    if (value.len >= 2 && value.ptr[0] == '"' && value.ptr[value.len - 1] == '"')
-        value = str_first(str_from(value, 1), value.len - 2);
-    if (!value.len || memchr(value.ptr, '\0', value.len))
-        return NULL;
-    if (str_starts(value, STR("~/"))) {
-        name = mem_dup(value.ptr + 2, value.len - 2);
-        return path_join(s->home, name);
-    }
-    name = mem_dup(value.ptr, value.len);
-    return path_join(dir, name);
-}
-
 /* Files that the settings include are settings, too: ".git/config" may name "../.gitconfig". */
 static void keep_included(const struct sandbox *s, const struct sandbox_paths *rules,
-                          struct sandbox_paths *p, const char *file, int depth)
+                          struct sandbox_paths *p, const char *file)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
-    struct config_line line = {0};
-    struct str rest;
+    CLEANUP(git_config_release) struct git_config config = {0};
 
-    if (!depth || file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
-        return;
-    rest = buf_str(&text);
-    while (p->read_only.len < MAX_GIT_PATHS && config_next(&rest, &line)) {
-        CLEANUP(mem_freep) char *path = NULL;
-        CLEANUP(mem_freep) char *real = NULL;
+    git_config_add(&config, file, s->home);
+    for (size_t i = 0; i < config.included.len && p->read_only.len < MAX_GIT_PATHS; i++) {
+        const char *path = config.included.ptr[i];
 
-        if (!is_include(line.section) || !str_eq_nocase(line.key, STR("path")))
-            continue;
-        path = config_path(s, file, line.value);
-        real = path ? path_real(path) : NULL;
-        if (!real || !sandbox_is_written(&rules->write, real) ||
-            sandbox_path_is_closed(rules, real) || strv_has(&p->read_only, str_of(real)))
-            continue;
-        keep_config(p, real);
-        keep_included(s, rules, p, real, depth - 1);
+        if (sandbox_is_written(&rules->write, path) && !sandbox_path_is_closed(rules, path) &&
+            !strv_has(&p->read_only, str_of(path)))
+            keep_config(p, path);
     }
 }
 
@@ -146,8 +87,8 @@ static void keep_git_dir(const struct sandbox *s, const struct sandbox_paths *ru
     CLEANUP(mem_freep) char *config = path_join(dir, "config");
     CLEANUP(mem_freep) char *more = path_join(dir, "config.worktree");
 
-    keep_included(s, rules, p, config, MAX_INCLUDE_DEPTH);
-    keep_included(s, rules, p, more, MAX_INCLUDE_DEPTH);
+    keep_included(s, rules, p, config);
+    keep_included(s, rules, p, more);
     if (sandbox_path_is_closed(rules, dir)) /* and nothing is made in it */
         return;
     if (!is_shared) /* else those of the other one run */
@@ -234,32 +175,30 @@ static bool is_same(const char *path, const char *other)
     return strcmp(path, real) == 0;
 }
 
-/* A member of [core] in the settings of a git folder; NULL: it has none. Yours to free. */
-static char *config_core(const char *git_dir, const char *key)
+/* A git_config_fn. */
+static void take_worktree(void *arg, const struct git_setting *setting)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
-    CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
-    struct config_line line = {0};
-    struct str rest;
+    struct buf *name = arg;
 
-    if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
-        return NULL;
-    rest = buf_str(&text);
-    while (config_next(&rest, &line)) {
-        if (str_eq_nocase(line.section, STR("[core]")) && str_eq_nocase(line.key, str_of(key)) &&
-            line.value.len && !memchr(line.value.ptr, '\0', line.value.len))
-            return mem_dup(line.value.ptr, line.value.len);
+    if (str_is(setting->section, "core") && str_is(setting->key, "worktree")) {
+        buf_clear(name);
+        buf_add(name, setting->value);
     }
-    return NULL;
 }
 
 /* Submodules have a core.worktree. */
 static bool config_names(const char *git_dir, const char *checkout)
 {
-    CLEANUP(mem_freep) char *name = config_core(git_dir, "worktree");
-    CLEANUP(mem_freep) char *path = name ? path_join(git_dir, name) : NULL;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_CONFIG_FILE);
+    CLEANUP(buf_release) struct buf name = BUF_INIT(MAX_CONFIG_FILE);
+    CLEANUP(mem_freep) char *file = path_join(git_dir, "config");
+    CLEANUP(mem_freep) char *path = NULL;
 
-    return path && is_same(checkout, path);
+    if (file_slurp(file, MAX_CONFIG_FILE, &text, /*err=*/NULL) < 0)
+        return false;
+    git_config_each(buf_str(&text), take_worktree, &name);
+    path = path_join(git_dir, buf_cstr(&name));
+    return name.len && is_same(checkout, path);
 }
 
 /* The file .git, or a link in its place, may be a job's own work: then it names any repository of
@@ -325,21 +264,43 @@ static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_fo
         strv_adds(&p->read_only, git);
 }
 
-/* Hooks that the settings of git have elsewhere (core.hooksPath), in a folder below the checkout;
- * those of husky are what is beside the one it names. */
-static void keep_hooks(struct sandbox_paths *p, const char *checkout, const char *git_dir)
+/* One value of core.hooksPath; those of husky are what is beside the folder that it names. */
+static void keep_hooks_of(const struct sandbox *s, const struct sandbox_paths *rules,
+                          struct sandbox_paths *p, const char *checkout, const char *value)
+{
+    bool is_home = strncmp(value, "~/", 2) == 0;
+    CLEANUP(mem_freep)
+    char *path = path_join(is_home ? s->home : checkout, value + (is_home ? 2 : 0));
+    CLEANUP(mem_freep) char *real = path_real(path);
+
+    if (strcmp(path_base(real), "_") == 0)
+        *strrchr(real, '/') = '\0';
+    if (strcmp(real, checkout) == 0 || !sandbox_is_written(&rules->write, real) ||
+        sandbox_path_is_closed(rules, real) || strv_has(&p->read_only, str_of(real)))
+        return;
+    strv_adds(file_exists(real) ? &p->read_only : &p->absent, real);
+}
+
+/* Hooks that the settings of git have elsewhere, be it those of the machine or the user. */
+static void keep_hooks(const struct sandbox *s, const struct sandbox_paths *rules,
+                       struct sandbox_paths *p, const char *checkout, const char *git_dir)
 {
     CLEANUP(mem_freep) char *common_file = path_join(git_dir, "commondir");
     CLEANUP(mem_freep) char *common = follow_file(git_dir, common_file, "");
-    CLEANUP(mem_freep) char *name = config_core(common ? common : git_dir, "hooksPath");
-    CLEANUP(mem_freep) char *path = name ? path_join(checkout, name) : NULL;
-    CLEANUP(mem_freep) char *real = path ? path_real(path) : NULL;
-    size_t len = strlen(checkout);
+    CLEANUP(git_config_release) struct git_config config = {0};
+    const char *const folders[][2] = {{"/etc", "gitconfig"},
+                                      {s->home, ".gitconfig"},
+                                      {s->home, ".config/git/config"},
+                                      {common ? common : git_dir, "config"},
+                                      {git_dir, "config.worktree"}};
 
-    if (real && strcmp(path_base(real), "_") == 0)
-        *strrchr(real, '/') = '\0';
-    if (real && strncmp(real, checkout, len) == 0 && real[len] == '/' && file_is_dir(real))
-        strv_adds(&p->read_only, real);
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+        CLEANUP(mem_freep) char *file = path_join(folders[i][0], folders[i][1]);
+
+        git_config_add(&config, file, s->home);
+    }
+    for (size_t i = 0; i < config.hooks.len; i++)
+        keep_hooks_of(s, rules, p, checkout, config.hooks.ptr[i]);
 }
 
 /* What .git, that is there, is or names. */
@@ -353,7 +314,7 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
 
     if (found) {
         add_found(s, rules, p, own, meant);
-        keep_hooks(p, checkout, own);
+        keep_hooks(s, rules, p, checkout, own);
     }
     keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
 }
@@ -390,5 +351,5 @@ void sandbox_keep_repository(struct sandbox *s, const struct sandbox_paths *rule
     if (lstat(git, &st) < 0 || !S_ISDIR(st.st_mode) || !is_git_dir(git))
         return;
     add_found(s, rules, p, git, /*is_opened=*/false);
-    keep_hooks(p, checkout, git);
+    keep_hooks(s, rules, p, checkout, git);
 }

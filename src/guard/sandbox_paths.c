@@ -196,6 +196,32 @@ bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path)
     return is == PATH_HIDDEN || (is == PATH_READABLE && depth_in(&p->read_only, path));
 }
 
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return strncmp(path, dir, len) == 0 && (len == 1 || path[len] == '/' || !path[len]);
+}
+
+bool sandbox_paths_keep(const struct sandbox *s, const struct sandbox_paths *p, const char *path,
+                        bool goes)
+{
+    const struct strv *lists[] = {&p->read_only, &p->absent};
+    size_t write = depth_in(&p->write, path);
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (size_t k = 0; k < lists[i]->len; k++) {
+            const char *kept = lists[i]->ptr[k];
+
+            if (strv_has(&s->given.read_only, str_of(kept)) || strv_has(&p->denied, str_of(kept)))
+                continue;
+            if ((goes && is_below(kept, path)) || (is_below(path, kept) && strlen(kept) >= write))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* ---- of the settings ---- */
 
 /* "dir/" and "dir/ **" are dir; other patterns cannot be had. */
@@ -524,6 +550,16 @@ static void add_repositories(struct sandbox *s, const struct strv *dirs, struct 
         if (!strv_has(dirs, str_of(nested.ptr[i])))
             sandbox_keep_repository(s, &rules, p, nested.ptr[i]);
     }
+}
+
+bool sandbox_keeps(struct sandbox *s, const char *path)
+{
+    CLEANUP(sandbox_paths_release) struct sandbox_paths paths = {0};
+
+    if (!s)
+        return false;
+    sandbox_paths_gather(s, /*temp=*/NULL, &paths);
+    return sandbox_paths_keep(s, &paths, path, /*goes=*/false);
 }
 
 void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_paths *ret)

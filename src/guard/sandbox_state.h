@@ -134,6 +134,11 @@ bool sandbox_path_is_closed(const struct sandbox_paths *p, const char *path);
 /* What deny rules Edit(…) mean at this moment. False: not all was found. */
 bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct strv *ret);
 
+/* Whether a path is kept as it is because it decides what programs run; with `goes`, also whether
+ * something below it is. What the user's settings and rules close is their business. */
+bool sandbox_paths_keep(const struct sandbox *s, const struct sandbox_paths *p, const char *path,
+                        bool goes);
+
 /* Of the home, should somebody work there: what runs by itself; each list ends with NULL. */
 extern const char *const sandbox_startup_files[];
 extern const char *const sandbox_startup_folders[];

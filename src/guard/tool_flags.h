@@ -17,4 +17,7 @@ enum tool_flags {
     TOOL_FINAL = 64,
     TOOL_OWED = 128,   /* final, and the turn must not end without it */
     TOOL_HIDDEN = 256, /* not offered: calls of it, by a name that models know, still work */
+    /* Of no tool: the question is about an effect of a command on trial, which says itself what is
+     * protected. */
+    TOOL_ON_TRIAL = 512,
 };

@@ -675,6 +675,12 @@ int trial_look(struct trial *t, struct cancel *cancel, enum trial_outcome *ret, 
         return 0;
     }
     t->effects.since = t->begun;
+    VEC_EACH(&t->effects.list, one) {
+        bool goes = one->was.st_mode && (one->was.st_mode & S_IFMT) != (one->now.st_mode & S_IFMT);
+
+        one->is_protected =
+            one->is_protected || sandbox_paths_keep(t->sandbox, &t->paths, one->path, goes);
+    }
     *ret = t->effects.list.len ? TRIAL_CHANGED : TRIAL_UNCHANGED;
     return 0;
 }

@@ -114,9 +114,9 @@ static const struct settings_case {
      "",
      {"28: hooks.MessageDisplay: the event is known, but nothing runs there in this version"}},
     {"an event that never comes",
-     "{'TeammateIdle':[{'hooks':[{'type':'command','command':'a'}]}]}",
-     "TeammateIdle/ command=a; ",
-     {"26: hooks.TeammateIdle: this version never comes to this event, so nothing runs there"}},
+     "{'SubagentStart':[{'hooks':[{'type':'command','command':'a'}]}]}",
+     "SubagentStart/ command=a; ",
+     {"27: hooks.SubagentStart: this version never comes to this event, so nothing runs there"}},
     {"all fields of a request",
      "{'Stop':[{'hooks':[{'type':'http','url':'http://localhost:9/x','headers':{'X-Key':'$K'},"
      "'allowedEnvVars':['K'],'timeout':3}]}]}",
@@ -346,7 +346,7 @@ static void listed(void **state)
         "a\\nb'},{'type':'agent','prompt':'p'},3]}],"
         "'MessageDisplay':[{'matcher':'x','hooks':[{'type':'command','command':'c'}]}],"
         "'Nope':[{'hooks':[{'type':'command','command':'d'}]}],"
-        "'TeammateIdle':[{'hooks':[{'type':'http','url':'http://x/'}]}]}}");
+        "'SubagentStart':[{'hooks':[{'type':'http','url':'http://x/'}]}]}}");
     put("etc/tenax/managed-settings.json",
         "{'hooks':{'Stop':[{'matcher':'m','hooks':[{'type':'prompt','prompt':'q'}]}]}}");
     conf = load();
@@ -364,7 +364,7 @@ static void listed(void **state)
         "Stop/m prompt=q managed: \n"
         "MessageDisplay/x command=c: not yet run: the event is known, but nothing runs there\n"
         "Nope/ command=d: there is no such event\n"
-        "TeammateIdle/ http=http://x/: not yet run: this version never comes to this event\n");
+        "SubagentStart/ http=http://x/: not yet run: this version never comes to this event\n");
     clear(".tenax/settings.json");
     clear("etc/tenax/managed-settings.json");
 }

@@ -15,6 +15,31 @@ void briefing_release(struct briefing *b)
     context_release(&b->context);
     buf_release(&b->changed);
     mem_freep(&b->read_file);
+    strv_release(&b->lines);
+}
+
+/* known: the reminders of a conversation that goes on; NULL: as before. */
+static void briefing_list(struct briefing *b, const struct str *known, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!b->listing)
+        return;
+    b->listing(b->listing_arg, known, ret, &line);
+    if (line.len)
+        strv_add(&b->lines, buf_str(&line));
+}
+
+bool briefing_attachment(void *arg, struct buf *ret)
+{
+    struct briefing *b = arg;
+
+    if (!b->lines.len)
+        return false;
+    buf_adds(ret, b->lines.ptr[0]);
+    mem_freep(&b->lines.ptr[0]);
+    memmove(b->lines.ptr, b->lines.ptr + 1, --b->lines.len * sizeof(b->lines.ptr[0]));
+    return true;
 }
 
 static void briefing_say_notices(struct briefing *b)
@@ -56,9 +81,12 @@ struct surroundings *briefing_start(const struct briefing *b, const struct recal
 int briefing_gather(struct briefing *b, const struct recall *past, struct surroundings *around,
                     struct cancel *cancel, struct err *err)
 {
+    struct str known = goes_on(past) ? buf_str(&past->context) : STR("");
+
     if (goes_on(past) ? briefing_look_again(b, past, cancel, err)
                       : context_gather(&b->where, around, cancel, &b->context, err))
         return -1;
+    briefing_list(b, &known, goes_on(past) ? &b->changed : &b->context.text);
     briefing_say_notices(b);
     return 0;
 }
@@ -88,12 +116,11 @@ void briefing_news(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;
 
-    if (b->changed.len) {
+    if (b->changed.len)
         buf_move(ret, &b->changed);
-        return;
-    }
-    if (context_news(&b->context, &b->where, cancel, ret, /*err=*/NULL) == 0)
+    else if (context_news(&b->context, &b->where, cancel, ret, /*err=*/NULL) == 0)
         briefing_say_notices(b);
+    briefing_list(b, /*known=*/NULL, ret);
 }
 
 /* After a file was read. */

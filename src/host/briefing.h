@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "context/context.h"
+#include "host/host.h"
 
 struct agent_loaded;
 struct recall;
@@ -24,6 +25,10 @@ struct briefing {
     size_t told, told_nested;
     bool is_compacted; /* why the first list is told */
     char *read_file;   /* what the second was read for; NULL: nothing yet */
+    /* What others keep a list of for the model (host_set_listing()); NULL: nothing. */
+    host_listing_fn *listing;
+    void *listing_arg;
+    struct strv lines; /* attachments that belong to what it said, not written yet */
 };
 
 #define BRIEFING_INIT                                                                              \
@@ -48,3 +53,5 @@ void briefing_news(void *arg, struct cancel *cancel, struct buf *ret);
 void briefing_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
 void briefing_again(void *arg, struct cancel *cancel, struct buf *ret);
 bool briefing_loaded(void *arg, struct agent_loaded *ret);
+/* The next line to be attached behind what was said; false: there is none. */
+bool briefing_attachment(void *arg, struct buf *ret);

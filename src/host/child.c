@@ -292,6 +292,8 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .conf = h->conf,
         .args = h->args,
         .workspace = c->workspace,
+        .permit = c->permit,
+        .since_ms = clock_file_ms(), /* a worktree has just been made */
         .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;
@@ -629,6 +631,15 @@ struct children *children_new(struct host *h)
     all->host = h;
     gate_init(&all->gate);
     return all;
+}
+
+int children_ask_hooks(struct children *all, const char *id, const char *event, struct str members,
+                       struct cancel *cancel, struct buf *ret_reason, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin(all, id, /*err=*/NULL);
+
+    return c ? agent_ask_hooks(c->agent, event, members, /*call=*/NULL, cancel, ret_reason, err)
+             : 0;
 }
 
 struct spawner *children_spawner(struct children *all)

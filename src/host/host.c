@@ -39,6 +39,7 @@
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
+#include "json/json.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
 #include "mcp/mcp.h"
@@ -73,6 +74,9 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, &tool_list_agents_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
+    VEC_EACH(&h->added, e) {
+        vec_push(&h->tools, (const struct tool_entry *)*e);
+    }
     for (const struct tool_entry *const *e = team_tools(); *e; e++)
         vec_push(&h->tools, *e);
     vec_push(&h->tools, (const struct tool_entry *)NULL);
@@ -159,8 +163,8 @@ static void host_make_workspace(struct host *h)
 
     h->workspace =
         workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
-    h->briefing.where =
-        (struct context_spec){.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    h->briefing.where = (struct context_spec){
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* somebody may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
@@ -315,7 +319,6 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, ret_notes);
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -376,6 +379,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
+    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
@@ -428,6 +432,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
 
     h->own_hub = spec->hub ? NULL : hub_new();
     h->hub = spec->hub ? spec->hub : h->own_hub;
+    h->own_inputs = spec->inputs ? NULL : inputs_new();
+    h->inputs = spec->inputs ? spec->inputs : h->own_inputs;
     h->conf = spec->conf;
     h->args = spec->args;
     h->cancel = spec->cancel;
@@ -459,6 +465,9 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
+    if (spec->mcp_servers.len)
+        (void)json_parse_copy(&h->mcp_arena, spec->mcp_servers, &h->mcp_servers,
+                              /*ret_info=*/NULL, /*err=*/NULL);
     h->has_only_tools = spec->tools;
     if (spec->tools)
         strv_add_all(&h->only_tools, spec->tools);
@@ -475,6 +484,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     host_listen_tasks(h);
     if (session_recall(h->session))
         spending_recall(h->spending, &session_recall(h->session)->ledger);
+    host_make_team(h);
     host_make_agent(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
@@ -497,10 +507,12 @@ void host_free(struct host *h)
     if (h->runner)
         runner_mute(h->runner);
     agents_close(h->agents);
+    team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
     agents_free(h->agents);
     definitions_unref(h->types_read);
+    inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
      * chance.
@@ -521,6 +533,7 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     mcp_free(h->mcp); /* behind the rows that name its servers */
     strv_release(&h->mcp_roots);
+    arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
     if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
@@ -536,11 +549,16 @@ void host_free(struct host *h)
     event_unref(h->last_step);
     briefing_release(&h->briefing);
     prompt_spec_release(&h->prompt);
+    VEC_EACH(&h->added, e) {
+        mem_freep(e);
+    }
+    vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
     buf_release(&h->system);
     buf_release(&h->context);
     buf_release(&h->types);
+    strv_release(&h->type_lines);
     buf_release(&h->opening);
     gate_release(&h->gate);
     hub_free(h->own_hub);
@@ -548,6 +566,11 @@ void host_free(struct host *h)
 }
 
 /* ---- what others need of it ---- */
+
+struct inputs *host_inputs(struct host *h)
+{
+    return h->inputs;
+}
 
 const char *host_session(const struct host *h)
 {
@@ -686,6 +709,24 @@ int host_set_schema(struct host *h, struct str schema, struct err *err)
     buf_add(&h->schema, schema);
     if (buf_check(&h->schema, err) < 0)
         return -1;
+    return host_make_toolbox(h, err);
+}
+
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
+{
+    h->briefing.listing = listing;
+    h->briefing.listing_arg = arg;
+}
+
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err)
+{
+    struct tool_entry *own;
+
+    if (host_check_early(h, err) < 0)
+        return -1;
+    own = mem_alloc(sizeof(*own));
+    *own = *row;
+    vec_push(&h->added, own);
     return host_make_toolbox(h, err);
 }
 

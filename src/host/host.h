@@ -37,6 +37,7 @@ struct agents;
 struct host;
 struct host_choices;
 struct hub;
+struct inputs;
 struct instructions;
 struct json;
 struct model;
@@ -48,25 +49,36 @@ struct rewind;
 struct sandbox;
 struct session;
 struct spawner;
+struct team;
 struct strv;
 struct tool_entry;
 struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
-/* All lent for host_new() alone, but for hub, conf, args and cancel, which outlive the host. */
+/* Something that the model is told of as a list, and what changes in it, before each input: adds a
+ * <system-reminder> block and the attachment line that belongs to it, or nothing. known: all
+ * reminders of the conversation that begins or goes on here; NULL: it goes on as before. The thread
+ * that builds the agent, afterwards the agent's. */
+typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
+                             struct buf *ret_attachment);
+
+/* All lent for host_new() alone, but for hub, conf, args, inputs and cancel, which outlive the
+ * host. */
 struct host_spec {
     struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
     struct conf *conf; /* read again when its files change */
     const struct args *args;
     struct cancel *cancel; /* of the process */
     struct session_spec session;
+    struct inputs *inputs;    /* what is said, from the session before on; NULL: its own */
     struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
     /* Tools beside those of the table, offered whatever `tools` says; with what they point to they
      * outlive the host. */
     const struct tool_entry *more;
     size_t more_count;
+    struct str mcp_servers;   /* of a client, beside those of the settings: {"name": entry} */
     struct str output_schema; /* of the answer; empty: any text */
     int64_t max_steps;        /* of a turn; 0: no limit */
     double max_usd;           /* 0: no limit */
@@ -99,6 +111,7 @@ struct asks *host_asks(struct host *h);
 struct permit *host_permit(struct host *h);
 struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
+struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
 struct agents *host_agents(struct host *h);       /* tasks/agents.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
@@ -108,6 +121,10 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* One more tool, offered if the session may use one of that name. What the row points to is lent
+ * until host_free(). */
+int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);
 /* Lent. With disableAllHooks it is never asked, and a notice says so. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 
@@ -121,14 +138,21 @@ int host_ask_trust(struct host *h, bool again, struct err *err);
  * for its first prompt. Once; may take as long as it takes to begin an agent. */
 void host_ask_start(struct host *h);
 
-/* Takes the content of *input, also on failure. */
+/* The queue of the main agent (agent/input.h). */
+struct inputs *host_inputs(struct host *h);
+/* A prompt that needs no reading. Takes the content of *input, also on failure. */
 int host_send(struct host *h, struct agent_input *input, struct err *err);
+/* The same for a prompt that has been read: claimed in the queue, and no longer afterwards. */
+int host_pass(struct host *h, struct agent_input *claimed, struct err *err);
 /* Writes it down as waiting, and says it to nobody: the session that goes on has it. */
 int host_keep(struct host *h, const struct agent_input *input, struct err *err);
-/* The running turn ends; ret_queued gets the uuids of what still waits or, with drop_queued, of
- * what waited and was dropped. */
+/* The running turn ends; ret_queued gets the uuids of what still waits, unread or for its turn, or,
+ * with drop_queued, of what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
+/* What waits, unread or for its turn, is taken back; false: it does not (any more). */
 bool host_unqueue(struct host *h, struct str uuid);
+/* What waits for its turn is unread again, for the session that comes; false: it is not there. */
+bool host_return(struct host *h, struct str uuid);
 /* A session that goes on has something to go on with: its last turn was cut off, or words wait. */
 bool host_is_left_open(struct host *h);
 /* What waited when the session that goes on was left, and is heard before the first input: uuids

@@ -35,8 +35,6 @@
 #include "tasks/definition.h"
 #include "tasks/team/team.h"
 
-#define HOST_MAX_QUEUED 1000
-
 /* ---- Built ---- */
 
 /* What takes its time, all at once, unless host_begin() has begun it: git works while libcurl is
@@ -47,6 +45,7 @@ static int host_gather(struct host *h, struct err *err)
     struct surroundings *around = TAKE_PTR(h->around);
 
     h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
+    h->briefing.where.permit = h->permit;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -120,7 +119,6 @@ void host_refresh(void *arg)
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
-    struct team_spec team = {.conf = h->conf, .session = session_id(h->session)};
     struct agent_spec spec = {
         .identity = {.session = session_id(h->session),
                      .agent = IDENTITY_MAIN,
@@ -133,6 +131,7 @@ void host_make_agent(struct host *h)
         .permit = h->permit,
         .sandbox = h->sandbox,
         .crew = hub_crew(h->hub),
+        .inputs = h->inputs,
         .asker = asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
@@ -148,7 +147,7 @@ void host_make_agent(struct host *h)
         .spawner = children_spawner(h->children),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
-        .team = h->team = team_new(&team),
+        .team = h->team,
         .max_steps = h->max_steps,
         .effort = h->effort,
         .thinking = h->thinking,
@@ -160,6 +159,7 @@ void host_make_agent(struct host *h)
         .near = host_near,
         .again = host_again,
         .loaded = host_loaded,
+        .attachment = host_attachment,
         .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,
@@ -197,6 +197,7 @@ static int host_prepare(struct host *h, struct err *err)
     rest.system = buf_str(&h->system);
     rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
+    host_adopt_team(h);
     host_start_log(h); /* which reads what was said so far */
     return 0;
 }
@@ -282,31 +283,49 @@ int host_wake(struct host *h, struct err *err)
     return a ? 0 : -1;
 }
 
-int host_send(struct host *h, struct agent_input *input, struct err *err)
+/* The agent that this is said to; NULL: it cannot be. */
+static struct agent *host_listener(struct host *h, const struct agent_input *input, struct err *err)
 {
-    CLEANUP(strv_release) struct strv queued = STRV_INIT;
-    struct agent *a = NULL;
+    struct agent *a;
     bool ending;
 
     gate_take(&h->gate);
     ending = h->finishing;
     gate_give(&h->gate);
-    if (ending)
+    if (ending) {
         err_set(err, ERR_UNSUPPORTED, "the session is about to end");
+        return NULL;
+    }
+    a = host_agent(h, err);
+    if (a && inputs_waiting(h->inputs) >= INPUTS_MAX && !input->go_on) {
+        err_set(err, ERR_TOO_BIG, "%d messages wait already", INPUTS_MAX);
+        return NULL;
+    }
+    if (a)
+        host_hear(h, input);
+    return a;
+}
+
+int host_send(struct host *h, struct agent_input *input, struct err *err)
+{
+    struct agent *a = host_listener(h, input, err);
+
+    if (a)
+        agent_send(a, input);
     else
-        a = host_agent(h, err);
-    if (!a) {
         agent_input_release(input);
-        return -1;
-    }
-    agent_queued(a, &queued, /*ret_texts=*/NULL);
-    if (queued.len >= HOST_MAX_QUEUED && !input->go_on) {
-        agent_input_release(input);
-        return err_set(err, ERR_TOO_BIG, "%d messages wait already", HOST_MAX_QUEUED);
-    }
-    host_hear(h, input);
-    agent_send(a, input);
-    return 0;
+    return a ? 0 : -1;
+}
+
+int host_pass(struct host *h, struct agent_input *claimed, struct err *err)
+{
+    struct agent *a = host_listener(h, claimed, err);
+
+    if (a)
+        agent_pass(a, claimed);
+    else
+        inputs_done(h->inputs, claimed);
+    return a ? 0 : -1;
 }
 
 int host_keep(struct host *h, const struct agent_input *input, struct err *err)
@@ -325,10 +344,11 @@ void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
 {
     struct agent *a = host_running(h);
 
-    if (!a)
-        return;
-    agent_queued(a, ret_queued, /*ret_texts=*/NULL);
-    agent_interrupt(a, drop_queued);
+    inputs_list(h->inputs, a ? INPUTS_ALL : INPUTS_UNREAD, ret_queued, /*ret_texts=*/NULL);
+    if (drop_queued)
+        (void)inputs_drop(h->inputs, INPUTS_UNREAD);
+    if (a)
+        agent_interrupt(a, drop_queued);
 }
 
 int host_snip(struct host *h, const struct strv *entries, struct err *err)
@@ -344,10 +364,8 @@ int host_snip(struct host *h, const struct strv *entries, struct err *err)
 bool host_is_left_open(struct host *h)
 {
     const struct recall *past = session_recall(h->session);
-    CLEANUP(strv_release) struct strv waiting = STRV_INIT;
 
-    agent_queued(h->agent, &waiting, /*ret_texts=*/NULL);
-    return past && (past->state != RECALL_COMPLETE || waiting.len);
+    return past && (past->state != RECALL_COMPLETE || inputs_waiting(h->inputs));
 }
 
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts)
@@ -356,7 +374,7 @@ void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_
 
     if (host_running(h))
         return;
-    agent_queued(h->agent, ret_uuids, &texts);
+    inputs_list(h->inputs, INPUTS_WAITING, ret_uuids, &texts);
     for (size_t i = 0; i < texts.len; i++) {
         CLEANUP(buf_release) struct buf typed = BUF_INIT(BUF_NO_LIMIT);
         struct str text = str_of(texts.ptr[i]);
@@ -367,13 +385,26 @@ void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_
 
 bool host_unqueue(struct host *h, struct str uuid)
 {
-    if (!host_hold(h)) { /* what waited when the session was left stands in its file */
+    struct agent_input in = {0};
+
+    if (!inputs_take_back(h->inputs, uuid, &in))
+        return false;
+    if (in.kept && !host_hold(h)) { /* it waited when the session was left, and is in its file */
         struct record *record = host_record(h);
 
         agent_keep_in(h->agent, record ? record_journal(record) : NULL);
     }
-    host_let_go(h);
-    return agent_unqueue(h->agent, uuid);
+    if (in.kept)
+        host_let_go(h);
+    agent_forget(h->agent, &in);
+    return true;
+}
+
+bool host_return(struct host *h, struct str uuid)
+{
+    struct agent *a = host_running(h);
+
+    return a && agent_return(a, uuid);
 }
 
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg)
@@ -404,7 +435,7 @@ void host_write_goal(struct host *h)
         agent_nudge(a);
     if (record) {
         goal_set_journal(goal, record_journal(record));
-        goal_write_lines(goal);
+        goal_flush_lines(goal);
     }
     host_let_go(h);
 }

@@ -43,7 +43,7 @@ static void host_hear_hook(void *arg, struct str text)
     struct agent *a = host_running(arg);
 
     if (a)
-        agent_notify(a, text, /*wake=*/true);
+        agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), text, /*wake=*/true);
 }
 
 /* One in the background does something. It waits for nobody who watches. */

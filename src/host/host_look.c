@@ -42,7 +42,8 @@ void host_title(struct host *h, struct buf *ret)
 int host_instructions(struct host *h, struct cancel *cancel, struct instructions *ret,
                       struct err *err)
 {
-    struct context_spec spec = {.conf = h->conf, .args = h->args, .workspace = h->workspace};
+    struct context_spec spec = {
+        .conf = h->conf, .args = h->args, .workspace = h->workspace, .permit = h->permit};
 
     return context_instructions(&spec, cancel, ret, err);
 }

@@ -26,6 +26,7 @@
 #include "tasks/agents.h"
 #include "tasks/definition.h"
 #include "tasks/entries.h"
+#include "tasks/team/team.h"
 
 #define AWAITED (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE))
 
@@ -142,6 +143,8 @@ static void add_types(struct host *h, bool first, struct buf *ret)
         return;
     agents_tell_types(h->agents, first, &text, &json);
     reminder_add(ret, buf_str(&text));
+    if (json.len)
+        strv_add(&h->type_lines, buf_str(&json));
 }
 
 void host_say_types(struct host *h)
@@ -180,6 +183,19 @@ bool host_loaded(void *arg, struct agent_loaded *ret)
     return briefing_loaded(&((struct host *)arg)->briefing, ret);
 }
 
+bool host_attachment(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+
+    if (!h->type_lines.len)
+        return briefing_attachment(&h->briefing, ret);
+    buf_adds(ret, h->type_lines.ptr[0]);
+    mem_freep(&h->type_lines.ptr[0]);
+    memmove(h->type_lines.ptr, h->type_lines.ptr + 1,
+            --h->type_lines.len * sizeof(h->type_lines.ptr[0]));
+    return true;
+}
+
 /* ---- Listened to ---- */
 
 void host_listen_tasks(struct host *h)
@@ -195,5 +211,6 @@ bool host_awaits_tasks(void *arg)
     struct host *h = arg;
 
     return !h->is_interactive &&
-           task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true);
+           (team_is_working(h->team) ||
+            task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true));
 }

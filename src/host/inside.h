@@ -15,6 +15,7 @@
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/strv.h"
 #include "context/prompt.h"
@@ -49,6 +50,7 @@ struct host {
     VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
+    VEC(struct tool_entry *) added; /* host_add_tool() */
     struct toolbox *toolbox;
     struct strv only_tools;
     bool has_only_tools;
@@ -79,9 +81,10 @@ struct host {
     struct surroundings *around; /* begun early; NULL: not */
     char *commits;               /* where it remembers commits */
     struct buf system,
-        context;        /* what every agent of the session begins with; made with the first */
-    struct buf opening; /* context and types: what the main agent is told first */
-    struct buf types;   /* what is said of agent types, with the first input */
+        context;            /* what every agent of the session begins with; made with the first */
+    struct buf opening;     /* context and types: what the main agent is told first */
+    struct strv type_lines; /* the same for the transcript, not written yet */
+    struct buf types;       /* what is said of agent types, with the first input */
     struct children *children;
     struct agents *agents;
     struct definitions *types_read;             /* where main's own type is; NULL: it has none */
@@ -91,13 +94,16 @@ struct host {
     struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
-    atomic_uint mcp_changes; /* of servers and their tools */
-    unsigned mcp_seen;       /* of those, the ones in the toolbox */
-    int64_t mcp_turn;        /* when that was last changed */
-    struct thread *looking;  /* whether commands can be confined here */
-    struct titling *titling; /* NULL: nobody has asked for a title */
+    struct arena mcp_arena;         /* of mcp_servers */
+    const struct json *mcp_servers; /* of a client; NULL: none */
+    atomic_uint mcp_changes;        /* of servers and their tools */
+    unsigned mcp_seen;              /* of those, the ones in the toolbox */
+    int64_t mcp_turn;               /* when that was last changed */
+    struct thread *looking;         /* whether commands can be confined here */
+    struct titling *titling;        /* NULL: nobody has asked for a title */
 
-    struct agent *agent; /* the main one; begins when it is ready */
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
@@ -132,6 +138,11 @@ bool host_may_change(void *arg, const char *source, const char *path);
 void host_on_file(void *arg, const char *path, const char *event);
 void host_on_watch(void *arg, const struct strv *paths);
 
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
+
 /* host_agent.c */
 void host_make_agent(struct host *h);
 struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
@@ -156,6 +167,7 @@ void host_news(void *arg, struct cancel *cancel, struct buf *ret);
 void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
 void host_again(void *arg, struct cancel *cancel, struct buf *ret);
 bool host_loaded(void *arg, struct agent_loaded *ret);
+bool host_attachment(void *arg, struct buf *ret);
 void host_listen_tasks(struct host *h);
 bool host_awaits_tasks(void *arg);
 

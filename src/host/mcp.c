@@ -136,6 +136,7 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     CLEANUP(strv_release) struct strv approved = STRV_INIT;
     struct mcp_spec spec = {
         .conf = h->conf,
+        .dynamic = h->mcp_servers,
         .approved = &approved,
         .is_headless = !h->is_interactive,
         .changed = on_changed,
@@ -143,7 +144,11 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
         .arg = h,
     };
     struct mcp_sources from = {
-        .conf = h->conf, .approved = &approved, .is_headless = spec.is_headless};
+        .conf = h->conf,
+        .dynamic = h->mcp_servers,
+        .approved = &approved,
+        .is_headless = spec.is_headless,
+    };
 
     if (mcp_servers_load(&from, &servers, err) < 0)
         return -1;

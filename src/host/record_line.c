@@ -114,6 +114,8 @@ void record_line_user(struct buf *out, const struct record_at *at, const struct 
     line_begin(&w, out, at, ENTRY_USER);
     if (user == USER_ADDED)
         jw_kbool(&w, "isMeta", true);
+    if (count && blocks->kind == BLOCK_TEXT && blocks->id.len)
+        jw_kstr(&w, "sourceToolUseID", blocks->id);
     if (user == USER_APPENDED)
         jw_kbool(&w, "shouldQuery", false);
     write_message(&w, blocks, count);

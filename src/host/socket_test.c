@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "host/server.h"
 #include "host/socket.h"
 #include "host/socket_call.h"
 #include "sync/thread.h"
@@ -29,7 +30,7 @@
 static char home[] = "/tmp/tenax-socket-XXXXXX";
 static struct sockaddr_un where = {.sun_family = AF_UNIX};
 
-static void *open_peer(struct socket_conn *c, void *arg)
+static void *open_peer(struct server_conn *c, void *arg)
 {
     if (arg)
         sem_post(arg);
@@ -53,7 +54,8 @@ static void let_go(void *peer)
     (void)peer;
 }
 
-static const struct socket_speaker speaker = {open_peer, hear, take_mail, let_go, let_go};
+static const struct speaker speaker = {
+    .open = open_peer, .line = hear, .mail = take_mail, .ready = let_go, .close = let_go};
 
 static int connect_to(void)
 {

@@ -31,6 +31,8 @@
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
@@ -243,6 +245,32 @@ static int take_disallowed(struct control_call *call, const struct json *v, stru
     return 0;
 }
 
+static int take_agents(struct control_call *call, const struct json *v, struct err *err)
+{
+    return agents_bring(host_agents(call->session->host), json_raw(v), err);
+}
+
+/* Types of agents that can be started. */
+static void write_agents(struct control_call *call, struct jw *w)
+{
+    CLEANUP(definitions_unrefp)
+    struct definitions *l = agents_types(host_agents(call->session->host));
+
+    jw_key(w, "agents");
+    jw_array(w);
+    VEC_EACH(&l->list, it) {
+        if ((*it)->shadowed_by)
+            continue;
+        jw_object(w);
+        jw_kcstr(w, "name", (*it)->name);
+        jw_kstr(w, "description", (*it)->description);
+        if ((*it)->model.len)
+            jw_kstr(w, "model", (*it)->model);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}
+
 /* One row for each member: whoever implements one writes its function. Without one it is refused
  * where the client and the user see it: in the answer, as a message, on standard error. */
 static const struct initialize_row {
@@ -255,7 +283,7 @@ static const struct initialize_row {
     {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
     {"mcpServers", NULL, "mcp_servers_applied"},
     {"plugins", NULL, "plugins_applied"},
-    {"agents", NULL, NULL},
+    {"agents", take_agents, "agents_applied"},
     {"toolAliases", NULL, NULL},
     {"planModeInstructions", NULL, NULL},
     {"skills", NULL, NULL},
@@ -340,6 +368,8 @@ static int take_initialize(struct control_call *call, struct err *err)
     if (title.len)
         take_title(call, title);
     note_servers(call);
+    call->session->stops_tasks_itself =
+        json_get_bool(call->request, "perTaskStopAffordance", false);
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
@@ -385,7 +415,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
     write_commands(call->session->slash, w, "commands", /*skills_only=*/false);
-    write_none(w, "agents");
+    write_agents(call, w);
     jw_kcstr(w, "output_style", "default");
     write_styles(call, w);
     write_models(call, w);
@@ -423,15 +453,13 @@ static void tell_dropped(const struct control_call *call, struct str uuid)
 static int do_interrupt(struct control_call *call, struct jw *w, struct err *err)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
-    CLEANUP(strv_release) struct strv behind = STRV_INIT;
     bool drop = json_get_bool(call->request, "cancel_queued", false);
 
     (void)err;
-    /* What waits behind a command comes to the agent only then, so it is looked for first. */
-    slash_queued(call->session->slash, drop, &behind);
     host_interrupt(call->session->host, drop, &queued);
+    if (!call->session->stops_tasks_itself)
+        agents_stop_background(host_agents(call->session->host));
     peer_take_back_asks(call->peer); /* clients expect that before the answer */
-    strv_add_all(&queued, &behind);
     for (size_t i = 0; drop && i < queued.len; i++)
         tell_dropped(call, str_of(queued.ptr[i]));
     if (drop) {
@@ -502,8 +530,7 @@ static int do_set_max_thinking_tokens(struct control_call *call, struct jw *w, s
 static int do_cancel_async_message(struct control_call *call, struct jw *w, struct err *err)
 {
     struct str uuid = json_get_str(call->request, "message_uuid");
-    bool found =
-        slash_unqueue(call->session->slash, uuid) || host_unqueue(call->session->host, uuid);
+    bool found = host_unqueue(call->session->host, uuid);
 
     (void)err;
     if (found)

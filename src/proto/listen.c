@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "conf/conf.h"
 #include "host/host.h"
+#include "host/server.h"
 #include "host/socket.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -19,7 +20,7 @@
 
 static void on_send(void *arg, struct str lines)
 {
-    socket_conn_send(arg, lines);
+    server_conn_send(arg, lines);
 }
 
 /* Nobody looks at our standard error here: the client itself is told. */
@@ -36,7 +37,7 @@ static void on_complain(void *arg, const char *text)
     jw_kcstr(&w, "level", "error");
     jw_object_end(&w);
     buf_addc(&line, '\n');
-    socket_conn_send(arg, buf_str(&line));
+    server_conn_send(arg, buf_str(&line));
 }
 
 struct listen {
@@ -47,7 +48,7 @@ struct listen {
 /* A connection, and who it is to each session that it has spoken to. */
 struct listener {
     struct listen *all;
-    struct socket_conn *conn;
+    struct server_conn *conn;
     bool is_named; /* it has named a session */
     VEC(struct peer *) peers;
     VEC(struct peer_session *) sessions; /* of the peer with the same index */
@@ -57,8 +58,8 @@ static struct peer *listener_peer(struct listener *l, struct peer_session *sessi
 {
     struct peer_spec spec = {
         .session = session,
-        .mailbox = socket_conn_mailbox(l->conn),
-        .looks_only = socket_conn_is_own(l->conn),
+        .mailbox = server_conn_mailbox(l->conn),
+        .looks_only = server_conn_is_own(l->conn),
         .is_named = &l->is_named,
         .send = on_send,
         .complain = on_complain,
@@ -78,7 +79,7 @@ static void pump(struct listener *l)
 {
     bool more = true;
 
-    while (more && socket_conn_unsent(l->conn) < SOCKET_BUSY) {
+    while (more && server_conn_unsent(l->conn) < SERVER_BUSY) {
         more = false;
         VEC_EACH(&l->peers, p) {
             more = peer_pump(*p) || more;
@@ -86,7 +87,7 @@ static void pump(struct listener *l)
     }
 }
 
-static void *on_open(struct socket_conn *c, void *arg)
+static void *on_open(struct server_conn *c, void *arg)
 {
     struct listener *l = mem_zalloc(sizeof(*l));
 
@@ -120,7 +121,7 @@ static struct peer_session *line_session(struct listener *l, struct str line)
         return first;
     err_set(&err, ERR_NOT_FOUND, "this session is not open in this process");
     control_respond(json_get_str(v, "request_id"), STR(""), &err, &out);
-    socket_conn_send(l->conn, buf_str(&out));
+    server_conn_send(l->conn, buf_str(&out));
     return NULL;
 }
 
@@ -164,7 +165,8 @@ static void on_close(void *arg)
     mem_freep(&l);
 }
 
-static const struct socket_speaker listen_speaker = {on_open, on_line, on_mail, on_ready, on_close};
+static const struct speaker listen_speaker = {
+    .open = on_open, .line = on_line, .mail = on_mail, .ready = on_ready, .close = on_close};
 
 int listen_start(struct peer_session *session, struct listen **ret, struct err *err)
 {
@@ -198,7 +200,7 @@ void listen_add(struct listen *l, struct peer_session *session)
 {
     struct listen_change c = {l, session};
 
-    socket_do(l->socket, listen_come, &c);
+    server_do(socket_server(l->socket), listen_come, &c);
 }
 
 static void listener_forget(void *peer, void *arg)
@@ -228,14 +230,14 @@ static void listen_go(void *arg)
             c->listen->sessions.ptr[kept++] = *s;
     }
     c->listen->sessions.len = kept;
-    socket_each(c->listen->socket, listener_forget, c->session);
+    server_each(socket_server(c->listen->socket), listener_forget, c->session);
 }
 
 void listen_remove(struct listen *l, struct peer_session *session)
 {
     struct listen_change c = {l, session};
 
-    socket_do(l->socket, listen_go, &c);
+    server_do(socket_server(l->socket), listen_go, &c);
 }
 
 void listen_stop(struct listen *l)

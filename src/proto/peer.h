@@ -50,6 +50,7 @@ struct peer_session {
     struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
     struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
     bool is_initialized;          /* by the owner */
+    bool stops_tasks_itself;      /* perTaskStopAffordance: an interrupt leaves them alone */
     struct buf first_model;       /* the name of the one that it started with */
     struct map said;              /* uuids of messages that were taken: each runs once */
     struct mailbox *owner;        /* let_go_mail_kind; NULL: a user decides when the session ends */

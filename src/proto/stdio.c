@@ -194,39 +194,23 @@ static int enter(struct stdio *s, struct err *err)
     return host_add_hooks(spec->session->host, sdk_hooks_runner(spec->session->hooks), err);
 }
 
-static void say_behind(struct stdio *s, slash_input_vec *behind)
-{
-    struct err err = {0};
-
-    VEC_EACH(behind, in) {
-        if (slash_send(s->spec->session->slash, in, &err) < 0)
-            on_complain(s, err.text);
-    }
-    slash_inputs_release(behind);
-}
-
 /* The client's hooks are not asked while we wait for the old session: it could not answer. */
 static int renew(struct stdio *s, struct err *err)
 {
     const struct stdio_spec *spec = s->spec;
-    slash_input_vec behind = VEC_INIT;
 
     sdk_hooks_close(spec->session->hooks);
     peer_leave(s->peer);
-    if (spec->renew(spec->begin_arg, &behind, err) < 0) {
-        slash_inputs_release(&behind);
+    if (spec->renew(spec->begin_arg, err) < 0)
         return -1;
-    }
     while (peer_pump(s->peer))
         continue;
     if (!s->input_over)
         sdk_hooks_reopen(spec->session->hooks);
     peer_enter(s->peer);
-    if (enter(s, err) < 0) {
-        slash_inputs_release(&behind);
+    if (enter(s, err) < 0)
         return -1;
-    }
-    say_behind(s, &behind);
+    (void)slash_attend(spec->session->slash, /*uuid=*/STR(""), /*err=*/NULL);
     spec->begun(spec->begin_arg);
     s->renewing = false;
     if (s->finishing)

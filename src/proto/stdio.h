@@ -40,7 +40,7 @@ struct stdio_spec {
     /* "/clear": another session is looked for (-1: this one stays); when all that was said before
      * is done, it takes the place of this one in `session`. NULL: none can be begun. */
     int (*look)(void *arg, struct err *err);
-    int (*renew)(void *arg, slash_input_vec *ret_behind, struct err *err);
+    int (*renew)(void *arg, struct err *err);
     /* All turns are over; what is emitted now is still shown. NULL: nothing is left to say. */
     void (*over)(void *arg);
     void *begin_arg; /* of all of them */

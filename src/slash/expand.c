@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "agent/attach.h"
 #include "agent/event.h"
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -149,6 +150,17 @@ struct expansion {
     struct strv files;
 };
 
+/* Whose permissions and folder count: those of the agent that calls it, else the session's. */
+static struct permit *expansion_permit(const struct expansion *x)
+{
+    return x->call->tool ? x->call->tool->permit : host_permit(x->call->host);
+}
+
+static struct workspace *expansion_workspace(const struct expansion *x)
+{
+    return x->call->tool ? x->call->tool->workspace : host_workspace(x->call->host);
+}
+
 /* A project's file may do what the folder is trusted with. */
 static bool is_trusted(const struct expansion *x)
 {
@@ -166,7 +178,7 @@ static int check_leave(struct expansion *x, struct str command, struct err *err)
                        "%s runs commands, and the folder it is in is not trusted (tenax trust)",
                        x->command->path);
     if (!x->permit) {
-        x->permit = permit_copy(host_permit(x->call->host));
+        x->permit = permit_copy(expansion_permit(x));
         if (permit_lend(x->permit, &x->call->allow, &x->call->deny, &x->call->only, &warnings,
                         err) < 0)
             return -1;
@@ -184,7 +196,14 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
 {
     CLEANUP(shell_result_release) struct shell_result r = SHELL_RESULT_INIT;
     CLEANUP(buf_release) struct buf command = BUF_INIT(SLASH_MAX_TEXT);
-    bool confined = sandbox_in_force(host_sandbox(x->call->host), host_permit(x->call->host));
+    struct shell_place at = {
+        .workspace = expansion_workspace(x),
+        .sandbox = x->call->tool ? x->call->tool->sandbox : host_sandbox(x->call->host),
+        .conf = host_conf(x->call->host),
+    };
+
+    if (!sandbox_in_force(at.sandbox, expansion_permit(x)))
+        at.sandbox = NULL;
 
     expand_values(text, &x->values, &x->used, &command);
     if (++x->commands > EXPAND_MAX_COMMANDS)
@@ -194,8 +213,7 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
         return err_set(err, ERR_UNSUPPORTED, "/%.*s wants its commands run by %.*s; only bash is",
                        STR_ARG(x->command->name), STR_ARG(str_clip(x->command->shell, 40)));
     if (check_leave(x, buf_str(&command), err) < 0 ||
-        shell_run(x->call->host, buf_str(&command), confined, /*by_person=*/false, x->call->cancel,
-                  &r, err) < 0)
+        shell_run(&at, buf_str(&command), /*by_person=*/false, x->call->cancel, &r, err) < 0)
         return -1;
     if (r.code)
         return err_set(
@@ -209,7 +227,7 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
 /* Behind the text, when it is a file that may be read without asking; else it stays a word. */
 static void add_file(struct expansion *x, struct str name, struct buf *ret)
 {
-    struct workspace *w = host_workspace(x->call->host);
+    struct workspace *w = expansion_workspace(x);
     CLEANUP(mem_freep) char *path = workspace_resolve(w, name);
     CLEANUP(buf_release) struct buf text = BUF_INIT(EXPAND_MAX_FILE);
     struct rule_subject subject = {.tool = STR("Read"), .about = ABOUT_PATH, .text = str_of(path)};
@@ -218,7 +236,7 @@ static void add_file(struct expansion *x, struct str name, struct buf *ret)
 
     if (strv_has(&x->files, str_of(path)) || !file_exists(path) || file_is_dir(path))
         return;
-    permit_check(host_permit(x->call->host), &subject, TOOL_READ_ONLY, &answer);
+    permit_check(expansion_permit(x), &subject, TOOL_READ_ONLY, &answer);
     if (answer.verdict != PERMIT_ALLOW)
         return;
     strv_adds(&x->files, path);
@@ -235,11 +253,19 @@ static void add_file(struct expansion *x, struct str name, struct buf *ret)
         buf_addf(ret, "\n\n<file path=\"%s\">\n%.*s\n</file>", path, STR_ARG(buf_str(&text)));
 }
 
-/* The length of "!`…`" at the start of s, its inside in *ret; 0: none. */
-static size_t command_len(struct str s, struct str *ret)
+/* The length of "!`…`", or at the start of a line of a block "```!", at the start of s; its inside
+ * in *ret; 0: none. */
+static size_t command_len(struct str s, bool starts_line, struct str *ret)
 {
     size_t end;
 
+    if (starts_line && str_starts(s, STR("```!\n"))) {
+        end = str_find(s, STR("\n```"));
+        if (end == s.len)
+            return 0;
+        *ret = str_trim(str_first(str_from(s, 5), end < 5 ? 0 : end - 5));
+        return ret->len ? end + 4 : 0;
+    }
     if (!str_starts(s, STR("!`")))
         return 0;
     end = str_chr(str_from(s, 2), '`');
@@ -258,8 +284,9 @@ static int expand_body(struct expansion *x, struct str body, struct buf *ret, st
     while (i < body.len) {
         struct str rest = str_from(body, i);
         struct str inside;
-        size_t len = command_len(rest, &inside);
         bool starts_word = !i || strchr(" \t\n(", body.ptr[i - 1]);
+        bool starts_line = !i || body.ptr[i - 1] == '\n';
+        size_t len = starts_word ? command_len(rest, starts_line, &inside) : 0;
 
         if (len) {
             expand_values(str_first(str_from(body, from), i - from), &x->values, &x->used, ret);
@@ -323,18 +350,6 @@ static int take_hooks(const struct expansion *x, struct err *err)
     return 0;
 }
 
-/* What is asked for and not done is worth a word each time. */
-static void say_unused(struct slash_call *call, const struct own_command *c)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_TEXT);
-
-    if (!c->unused.len)
-        return;
-    buf_addf(&text, "/%.*s: its frontmatter has what this version does not use: %.*s",
-             STR_ARG(c->name), STR_ARG(c->unused));
-    host_notice(call->host, LEVEL_WARNING, buf_str(&text));
-}
-
 int expand_command(struct slash_call *call, const struct own_command *c, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -356,18 +371,21 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
             },
     };
     struct str body = STR("");
+    size_t head;
     int rc;
 
     slash_words(call->args, &words);
     call->is_skill = c->is_skill;
     take_grants(call, c);
-    say_unused(call, c);
+    if (c->is_skill)
+        buf_addf(&call->prompt, ATTACH_SKILL_BASE "%s\n\n", c->dir);
+    head = call->prompt.len;
     rc = own_body(c, &arena, &body, err);
     if (rc == 0)
         rc = expand_body(&x, body, &call->prompt, err);
     permit_free(x.permit);
     strv_release(&x.files);
-    if (rc == 0 && !str_trim(buf_str(&call->prompt)).len)
-        rc = err_set(err, ERR_BAD_INPUT, "%s says nothing", c->path);
+    if (rc == 0 && !str_trim(str_from(buf_str(&call->prompt), head)).len)
+        rc = err_set(err, ERR_BAD_INPUT, "%s is empty: there is nothing to send", c->path);
     return rc == 0 ? take_hooks(&x, err) : -1;
 }

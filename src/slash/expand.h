@@ -1,10 +1,11 @@
 /*
  * A command file becomes words for the model (own.h).
  *
- *   $ARGUMENTS            all that was typed behind the name; $ARGUMENTS[0], $0, $1 … one word of
- * it $name                 the word of that place in the frontmatter's `arguments`
+ *   $ARGUMENTS            all that was typed behind the name
+ *   $ARGUMENTS[0], $0 …   one word of it
+ *   $name                 the word of that place in the frontmatter's `arguments`
  *   ${CLAUDE_SESSION_ID}, ${CLAUDE_EFFORT}, ${CLAUDE_SKILL_DIR}, ${CLAUDE_PROJECT_DIR}
- *   !`command`            its output; it must be allowed, and must succeed
+ *   !`command`, ```! …    its output; it must be allowed, and must succeed
  *   @path                 the file's content goes behind the text
  *
  * Arguments are put in behind the reading of the file: what is typed can bring neither commands nor

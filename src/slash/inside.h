@@ -37,6 +37,8 @@ void slash_sayf(struct slash_call *call, enum ink ink, const char *fmt, ...) PRI
 /* "Label       value", the label in bold. */
 void slash_fact(struct slash_call *call, const char *label, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+void slash_call_release(struct slash_call *call);
+
 /* Words between white space; a part in quotes is one. */
 void slash_words(struct str text, struct strv *ret);
 

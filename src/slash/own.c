@@ -33,6 +33,7 @@ void own_list_unref(struct own_list *l)
         strv_release(&c->allow);
         strv_release(&c->deny);
         strv_release(&c->names);
+        strv_release(&c->paths);
     }
     vec_release(&l->commands);
     vec_release(&l->stamps);
@@ -52,7 +53,16 @@ const struct own_command *own_find(const struct own_list *l, struct str name)
         if (str_eq(c->name, name))
             return c;
     }
+    VEC_EACH(&l->commands, c) {
+        if (c->alias.len && str_eq(c->alias, name))
+            return c;
+    }
     return NULL;
+}
+
+bool own_grants(const struct own_command *c)
+{
+    return c->allow.len || c->hooks;
 }
 
 static const struct own_command *find_path(const struct own_list *l, const char *path)
@@ -103,21 +113,43 @@ static bool stamp_holds(const struct own_stamp *s)
            st.st_size == s->size;
 }
 
-static void places_of(const struct conf *conf, struct arena *arena, place_vec *ret)
+/* Those of a folder that a file read has brought, as the project's. */
+static void places_near(const struct conf *conf, const struct strv *near, const char *name,
+                        struct arena *arena, place_vec *ret)
+{
+    static const char *const homes[] = {".agents", ".claude", ".tenax"};
+    bool claudes = conf_get_bool(conf, "claudeCompat", true);
+
+    for (size_t i = 0; near && i < near->len; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(homes); k++) {
+            CLEANUP(mem_freep) char *home = path_join(near->ptr[i], homes[k]);
+            CLEANUP(mem_freep) char *path = path_join(home, name);
+
+            if ((claudes || k == ARRAY_LEN(homes) - 1) && file_is_dir(path))
+                vec_push(ret, ((struct place){.level = LEVEL_PROJECT,
+                                              .path = arena_cstr(arena, str_of(path)),
+                                              .near = arena_cstr(arena, str_of(near->ptr[i]))}));
+        }
+    }
+}
+
+static void places_of(const struct conf *conf, const struct strv *near, struct arena *arena,
+                      place_vec *ret)
 {
     places_find_added(conf, "commands", arena, ret);
     places_find(conf, "commands", arena, ret);
     places_find_added(conf, "skills", arena, ret);
     places_find(conf, "skills", arena, ret);
+    places_near(conf, near, "skills", arena, ret);
 }
 
-bool own_is_fresh(const struct own_list *l, const struct conf *conf)
+bool own_is_fresh(const struct own_list *l, const struct conf *conf, const struct strv *near)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     place_vec places = VEC_INIT;
     bool fresh = true;
 
-    places_of(conf, &arena, &places);
+    places_of(conf, near, &arena, &places);
     VEC_EACH(&l->stamps, s) {
         fresh = fresh && stamp_holds(s);
     }
@@ -230,18 +262,35 @@ static struct str read_summary(struct arena *arena, const struct json *front, st
     return arena_str(arena, str_clip(buf_str(&text), OWN_MAX_SUMMARY));
 }
 
-/* What a file asks for beside its words, and this version does not do. Keys that only describe are
- * not among them, nor is disable-model-invocation: no model invokes any. */
-static struct str read_unused(struct arena *arena, const struct json *front)
+/* What the list of skills says of it. */
+static struct str read_line(struct arena *arena, const struct json *front, struct str summary)
 {
-    static const char *const keys[] = {"context", "agent", "paths"};
-    CLEANUP(buf_release) struct buf text = BUF_INIT(100);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct str description = str_trim(json_get_str(front, "description"));
+    struct str when = str_trim(json_get_str(front, "when_to_use"));
 
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (json_get(front, keys[i]))
-            buf_addf(&text, "%s%s", text.len ? ", " : "", keys[i]);
+    if (!description.len || !when.len)
+        return summary;
+    buf_addf(&text, "%.*s - %.*s", STR_ARG(description), STR_ARG(when));
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.ptr[i] < 0x20)
+            text.ptr[i] = ' ';
     }
-    return arena_str(arena, buf_str(&text));
+    return arena_str(arena, str_clip(buf_str(&text), OWN_MAX_SUMMARY));
+}
+
+/* Settings have the last word: "on", "name-only", "user-invocable-only", "off". */
+static void apply_override(const struct conf *conf, struct own_command *c)
+{
+    const struct json *all = conf_get(conf, "skillOverrides");
+    CLEANUP(mem_freep) char *name = mem_dup(c->name.ptr, c->name.len);
+    struct str how = json_get_str(all, name);
+
+    if (str_is(how, "on"))
+        c->is_users = c->is_broken;
+    c->is_name_only = str_is(how, "name-only");
+    c->is_users = c->is_users || str_is(how, "user-invocable-only") || str_is(how, "off");
+    c->is_hidden = c->is_hidden || str_is(how, "off");
 }
 
 /* Which of two of one name counts. */
@@ -254,17 +303,6 @@ static int rank(const struct own_command *c)
                                  [LEVEL_MANAGED] = 2};
 
     return 2 * levels[c->level] + c->is_skill;
-}
-
-/* A project's file may be a link, but not to what is elsewhere: that would go to the model. */
-static bool is_outside(const struct own_list *l, const struct place *at, const char *path)
-{
-    CLEANUP(mem_freep) char *real = path_real(path);
-    const char *top = at->added ? at->added : l->project;
-    size_t len = strlen(top);
-
-    return at->level == LEVEL_PROJECT && len > 1 &&
-           (strncmp(real, top, len) != 0 || real[len] != '/');
 }
 
 /* Takes it, or says why not. */
@@ -299,52 +337,119 @@ static void keep(struct own_list *l, struct own_command *c)
     strv_release(&c->allow);
     strv_release(&c->deny);
     strv_release(&c->names);
+    strv_release(&c->paths);
 }
 
-static void take_file(struct own_list *l, const struct place *at, const char *path, struct str name,
-                      bool is_skill)
+/* The text behind a frontmatter that does not parse. */
+static struct str body_behind(struct str text)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(OWN_MAX_FILE);
-    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    size_t end = str_find(str_from(text, 3), STR("\n---"));
+    struct str rest;
+    struct str line;
+
+    if (!str_starts(text, STR("---")) || end + 3 >= text.len)
+        return text;
+    rest = str_from(text, end + 4);
+    (void)str_cut(&rest, '\n', &line);
+    return rest;
+}
+
+/* true and false, also as the string that a slip in the YAML makes of them. */
+static bool says(const struct json *v, bool what)
+{
+    return json_is(v, JSON_STRING) ? str_is(json_str(v), what ? "true" : "false")
+                                   : v && json_bool(v, !what) == what;
+}
+
+/* As compilers name a place: FILE:LINE. */
+static void note_broken(struct own_list *l, const char *path, struct str why)
+{
+    static const struct str at = STR_INIT("frontmatter, line ");
+    struct str line = STR("1");
+
+    if (str_starts(why, at)) {
+        why = str_from(why, at.len);
+        line = str_first(why, str_find(why, STR(": ")));
+        why = str_trim(str_from(why, line.len + 1));
+    }
+    strv_addf(&l->notes, "%s:%.*s: %.*s; it grants nothing, and only you can run it", path,
+              STR_ARG(line), STR_ARG(why));
+}
+
+/* Its frontmatter, into c. One that does not parse grants nothing. */
+static void read_front(struct own_list *l, const struct conf *conf, struct str text,
+                       struct own_command *c)
+{
     const struct json *front = NULL;
-    struct own_command c = {.level = at->level, .is_skill = is_skill};
     struct err err = {0};
     struct str body;
 
+    if (frontmatter_read(text, &l->arena, &front, &body, &err) < 0) {
+        note_broken(l, c->path, str_of(err.text));
+        c->is_broken = c->is_users = true;
+        c->summary = read_summary(&l->arena, NULL, body_behind(text));
+        c->line = c->summary;
+        return;
+    }
+    c->hint = read_hint(&l->arena, json_get(front, "argument-hint"));
+    c->summary = read_summary(&l->arena, front, body);
+    c->line = read_line(&l->arena, front, c->summary);
+    c->is_hidden = says(json_get(front, "user-invocable"), false);
+    c->is_users = json_get(front, "disable-model-invocation") &&
+                  !says(json_get(front, "disable-model-invocation"), false);
+    c->forks = str_is(json_get_str(front, "context"), "fork");
+    c->agent = json_get_str(front, "agent");
+    c->model = json_get_str(front, "model");
+    if (str_is(c->model, "inherit"))
+        c->model = STR("");
+    (void)effort_parse(json_get_str(front, "effort"), &c->effort);
+    if (c->is_skill && is_name(json_get_str(front, "name")) &&
+        !str_eq(json_get_str(front, "name"), c->name))
+        c->alias = json_get_str(front, "name");
+    add_rules(json_get(front, "allowed-tools"), &c->allow);
+    add_rules(json_get(front, "disallowed-tools"), &c->deny);
+    add_names(json_get(front, "arguments"), &c->names);
+    add_names(json_get(front, "paths"), &c->paths);
+    c->shell = json_get_str(front, "shell");
+    c->hooks = json_get(front, "hooks");
+    if (c->is_hidden && c->is_users)
+        strv_addf(&l->notes,
+                  "%s: neither you nor the model may call it (user-invocable: false and "
+                  "disable-model-invocation: true)",
+                  c->path);
+    apply_override(conf, c);
+}
+
+static void take_file(struct own_list *l, const struct conf *conf, const struct place *at,
+                      const char *path, struct str name, bool is_skill)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(OWN_MAX_FILE);
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
+    struct own_command c = {.level = at->level, .is_skill = is_skill};
+    struct err err = {0};
+
     stamp(l, path);
     if (!is_name(name)) {
-        strv_addf(&l->notes, "%s is not used: its name is no word", path);
+        strv_addf(&l->notes,
+                  "%s is not used: its name may only have letters, digits and -_.:", path);
         return;
     }
-    if (is_outside(l, at, path)) {
-        strv_addf(&l->notes, "%s is not used: it is a link out of the project", path);
+    if (places_leads_out(at, l->project, path)) {
+        strv_addf(&l->notes, "%s is not used: it is a link that leads out of the project", path);
         return;
     }
-    if (file_slurp(path, OWN_MAX_FILE, &text, &err) < 0 ||
-        frontmatter_read(buf_str(&text), &l->arena, &front, &body, &err) < 0) {
+    if (file_slurp(path, OWN_MAX_FILE, &text, &err) < 0) {
         strv_addf(&l->notes, "%s is not used: %s", path, err.text);
         return;
     }
-    if (l->keeps_texts)
-        c.text = arena_str(&l->arena, buf_str(&text));
-    c.name = arena_str(&l->arena, name);
     c.path = arena_cstr(&l->arena, str_of(path));
     c.dir = arena_cstr(&l->arena, str_of(dir));
-    c.hint = read_hint(&l->arena, json_get(front, "argument-hint"));
-    c.summary = read_summary(&l->arena, front, body);
-    c.is_hidden = !json_get_bool(front, "user-invocable", true);
-    c.model = json_get_str(front, "model");
-    if (str_is(c.model, "inherit"))
-        c.model = STR("");
-    (void)effort_parse(json_get_str(front, "effort"), &c.effort);
-    add_rules(json_get(front, "allowed-tools"), &c.allow);
-    add_rules(json_get(front, "disallowed-tools"), &c.deny);
-    add_names(json_get(front, "arguments"), &c.names);
-    c.shell = json_get_str(front, "shell");
-    c.hooks = json_get(front, "hooks");
-    c.unused = read_unused(&l->arena, front);
-    if (c.unused.len)
-        strv_addf(&l->notes, "%s: not used by this version: %.*s", path, STR_ARG(c.unused));
+    c.name = arena_str(&l->arena, name);
+    if (at->near)
+        c.near = arena_cstr(&l->arena, str_of(at->path));
+    if (l->keeps_texts)
+        c.text = arena_str(&l->arena, buf_str(&text));
+    read_front(l, conf, buf_str(&text), &c);
     keep(l, &c);
 }
 
@@ -370,8 +475,8 @@ static bool list_folder(struct own_list *l, const char *path, struct strv *ret)
     return n >= 0;
 }
 
-static void take_commands(struct own_list *l, const struct place *at, const char *folder,
-                          struct str prefix, unsigned depth)
+static void take_commands(struct own_list *l, const struct conf *conf, const struct place *at,
+                          const char *folder, struct str prefix, unsigned depth)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
 
@@ -387,15 +492,15 @@ static void take_commands(struct own_list *l, const struct place *at, const char
         if (file_is_dir(path)) {
             buf_addf(&name, "%s:", names.ptr[i]);
             if (depth < OWN_MAX_DEPTH)
-                take_commands(l, at, path, buf_str(&name), depth + 1);
+                take_commands(l, conf, at, path, buf_str(&name), depth + 1);
         } else if (str_ends(file, STR(".md"))) {
             buf_add(&name, str_first(file, file.len - 3));
-            take_file(l, at, path, buf_str(&name), /*is_skill=*/false);
+            take_file(l, conf, at, path, buf_str(&name), /*is_skill=*/false);
         }
     }
 }
 
-static void take_skills(struct own_list *l, const struct place *at)
+static void take_skills(struct own_list *l, const struct conf *conf, const struct place *at)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
 
@@ -410,7 +515,7 @@ static void take_skills(struct own_list *l, const struct place *at)
             continue;
         stamp(l, folder);
         if (file_exists(path))
-            take_file(l, at, path, str_of(names.ptr[i]), /*is_skill=*/true);
+            take_file(l, conf, at, path, str_of(names.ptr[i]), /*is_skill=*/true);
     }
 }
 
@@ -419,7 +524,7 @@ static int by_name(const void *a, const void *b)
     return str_cmp(((const struct own_command *)a)->name, ((const struct own_command *)b)->name);
 }
 
-struct own_list *own_read(const struct conf *conf, bool keeps_texts)
+struct own_list *own_read(const struct conf *conf, const struct strv *near, bool keeps_texts)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(mem_freep) char *project = path_real(places_project(conf, &arena));
@@ -436,17 +541,24 @@ struct own_list *own_read(const struct conf *conf, bool keeps_texts)
     places_find(conf, "commands", &arena, &commands);
     places_find_added(conf, "skills", &arena, &skills);
     places_find(conf, "skills", &arena, &skills);
+    places_near(conf, near, "skills", &arena, &skills);
     VEC_EACH(&commands, at) {
-        take_commands(l, at, at->path, STR(""), 0);
+        take_commands(l, conf, at, at->path, STR(""), 0);
     }
     VEC_EACH(&skills, at) {
-        take_skills(l, at);
+        take_skills(l, conf, at);
     }
     if (l->entries > OWN_MAX_ENTRIES)
         strv_addf(&l->notes, "only the first %d files of commands and skills are looked at",
                   OWN_MAX_ENTRIES);
     if (l->commands.len)
         qsort(l->commands.ptr, l->commands.len, sizeof(l->commands.ptr[0]), by_name);
+    VEC_EACH(&l->commands, c) { /* an alias that is also a name, or another's alias, is none */
+        VEC_EACH(&l->commands, o) {
+            if (o != c && c->alias.len && (str_eq(o->name, c->alias) || str_eq(o->alias, c->alias)))
+                c->alias = STR("");
+        }
+    }
     vec_release(&commands);
     vec_release(&skills);
     return l;
@@ -457,9 +569,14 @@ int own_body(const struct own_command *c, struct arena *arena, struct str *ret, 
     CLEANUP(buf_release) struct buf text = BUF_INIT(OWN_MAX_FILE);
     const struct json *front = NULL;
 
-    if (c->text.ptr)
-        return frontmatter_read(arena_str(arena, c->text), arena, &front, ret, err);
-    if (file_slurp(c->path, OWN_MAX_FILE, &text, err) < 0)
+    struct str all;
+
+    if (!c->text.ptr && file_slurp(c->path, OWN_MAX_FILE, &text, err) < 0)
         return -1;
-    return frontmatter_read(arena_str(arena, buf_str(&text)), arena, &front, ret, err);
+    all = arena_str(arena, c->text.ptr ? c->text : buf_str(&text));
+    if (c->is_broken) {
+        *ret = body_behind(all);
+        return 0;
+    }
+    return frontmatter_read(all, arena, &front, ret, err);
 }

@@ -32,9 +32,8 @@ static struct message *prompt_message(const struct slash_call *call, struct str 
     return m;
 }
 
-/* Fails when there is no such model. */
-static int prompt_command(const struct slash_call *call, struct str name,
-                          struct agent_command **ret, struct err *err)
+int prompt_command(const struct slash_call *call, struct str name, struct agent_command **ret,
+                   struct err *err)
 {
     struct provider provider = {0};
     struct agent_command *c;
@@ -72,6 +71,8 @@ int prompt_send(struct slash_call *call, struct str name, const struct agent_inp
         return -1;
     in.message = prompt_message(call, name);
     in.is_literal = true;
+    in.order = NULL;
+    in.kept = false;
     if (in.when == INPUT_NEXT && prompt_grants(call))
         in.when = INPUT_LATER;
     if (!in.uuid[0])

@@ -148,17 +148,16 @@ static bool is_inside(const struct sandbox *s, struct str command)
     return side == SIDE_INSIDE || side == SIDE_KEPT_IN;
 }
 
-int shell_run(struct host *h, struct str command, bool confined, bool by_person,
+int shell_run(const struct shell_place *at, struct str command, bool by_person,
               struct cancel *cancel, struct shell_result *ret, struct err *err)
 {
-    struct workspace *w = host_workspace(h);
-    CLEANUP(mem_freep) char *dir = workspace_cwd(w);
+    CLEANUP(mem_freep) char *dir = workspace_cwd(at->workspace);
     CLEANUP(buf_release) struct buf notes = BUF_INIT(4096);
     CLEANUP(sandbox_job_freep) struct sandbox_job *inside = NULL;
     struct command_spec spec = {
         .text = command,
         .dir = dir,
-        .conf = host_conf(h),
+        .conf = at->conf,
         .timeout_ms = SHELL_TIMEOUT_MS,
         .linger_ms = SHELL_LINGER_MS,
         .by_person = by_person,
@@ -168,12 +167,12 @@ int shell_run(struct host *h, struct str command, bool confined, bool by_person,
     bool moves;
     int rc = -1;
 
-    if (confined && is_inside(host_sandbox(h), command) &&
-        sandbox_enter(host_sandbox(h), &inside, err) < 0)
+    if (at->sandbox && is_inside(at->sandbox, command) &&
+        sandbox_enter(at->sandbox, &inside, err) < 0)
         return -1;
     spec.job = inside;
     mail = mailbox_new();
-    proc = command_start(w, &spec, mail, &moves, &notes, err);
+    proc = command_start(at->workspace, &spec, mail, &moves, &notes, err);
     if (proc)
         rc = watch(mail, cancel, ret, err);
     proc_unref(proc); /* cancelled: it ends in the background */
@@ -231,6 +230,8 @@ static void tell_tail(void *arg, struct str tail)
 static int shell_row_run(struct slash_call *call, struct err *err)
 {
     CLEANUP(shell_result_release) struct shell_result r = SHELL_RESULT_INIT;
+    struct shell_place at = {.workspace = host_workspace(call->host),
+                             .conf = host_conf(call->host)};
     struct err why = {0};
     int rc;
 
@@ -238,8 +239,7 @@ static int shell_row_run(struct slash_call *call, struct err *err)
     r.tell_arg = call;
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "which command?");
-    rc = shell_run(call->host, call->args, /*confined=*/false, /*by_person=*/true, call->cancel, &r,
-                   &why);
+    rc = shell_run(&at, call->args, /*by_person=*/true, call->cancel, &r, &why);
     if (rc < 0 && (why.code != ERR_CANCELLED || !(r.out.len + r.err.len))) {
         *err = why;
         return -1;

@@ -13,8 +13,10 @@
 #include "base/str.h"
 
 struct cancel;
+struct conf;
 struct err;
-struct host;
+struct sandbox;
+struct workspace;
 
 #define SHELL_MAX_OUTPUT ((size_t)256 << 10) /* of each stream; the rest is left out and told */
 #define SHELL_TIMEOUT_MS ((int64_t)600 * 1000)
@@ -37,5 +39,10 @@ void shell_result_release(struct shell_result *r);
 
 /* by_person: they have typed it, and may steer the session by it (proc/kin.h). Secrets and escape
  * sequences are taken out of what it says. ERR_CANCELLED: *ret has what it said by then. */
-int shell_run(struct host *h, struct str command, bool confined, bool by_person,
+struct shell_place {
+    struct workspace *workspace;
+    struct sandbox *sandbox; /* NULL: it is not confined */
+    const struct conf *conf;
+};
+int shell_run(const struct shell_place *at, struct str command, bool by_person,
               struct cancel *cancel, struct shell_result *ret, struct err *err);

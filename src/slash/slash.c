@@ -1,36 +1,53 @@
 /*
- * slash: the thread that commands run on, and the way to it.
+ * slash: the reader of a session's inputs (agent/input.h), and the thread that commands run on.
  *
- * The thread is started by the first command; a session without one never has it. Everything that
- * must keep its place behind a command (words for the model, the end of input) goes through the
- * same mailbox as long as one is at work.
+ * Whoever sends something reads what is unread, as far as it is prompts; the first command is left
+ * to the commands' thread, which is started by the first of them and reads on from there.
  */
 #include "slash/slash.h"
 
 #include <string.h>
 
-#include "agent/agent.h"
+#include "agent/event.h"
+#include "agent/input.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "conf/conf.h"
 #include "goal/argument.h"
+#include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "slash/commands.h"
 #include "slash/job.h"
 #include "slash/own.h"
 #include "slash/own_now.h"
+#include "slash/skill_tool.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
-#define SLASH_MAX_WAITING 1000
-
-static void job_free(struct mail *m)
+/* Mail for the commands' thread: there is something to read. */
+static void nudge_free(struct mail *m)
 {
-    struct job *j = (struct job *)m;
+    mem_freep(&m);
+}
 
-    agent_input_release(&j->input);
+static const struct mail_kind nudge_kind = {"slash", nudge_free};
+static const struct mail_kind stop_kind = {"slash stop", nudge_free};
+
+static void slash_nudge(struct slash *s, const struct mail_kind *kind)
+{
+    struct mail *m = mem_zalloc(sizeof(*m));
+
+    m->kind = kind;
+    mailbox_send(s->mailbox, m);
+}
+
+static void job_free(struct input_order *o)
+{
+    struct job *j = (struct job *)o;
+
     buf_release(&j->name);
     buf_release(&j->args);
     if (j->goal)
@@ -39,132 +56,187 @@ static void job_free(struct mail *m)
     mem_freep(&j);
 }
 
-static const struct mail_kind job_mail_kind = {"slash", job_free};
-
 static struct job *job_new(enum job_kind kind)
 {
     struct job *j = mem_zalloc(sizeof(*j));
 
-    j->mail.kind = &job_mail_kind;
+    j->order.free = job_free;
     j->kind = kind;
     buf_init(&j->name, SLASH_MAX_ANSWER);
     buf_init(&j->args, SLASH_MAX_ANSWER);
     return j;
 }
 
-/* What is said behind a switch is for the session that is switched to. The lock is held. */
-static bool slash_is_for_next(const struct slash *s, const struct job *j)
+static bool slash_is_left(struct slash *s)
 {
-    return j->kind != JOB_FINISH && !j->answer && s->is_left;
+    bool is_left;
+
+    lock_take(&s->lock);
+    is_left = s->is_left;
+    lock_give(&s->lock);
+    return is_left;
 }
 
-/* Without a message it is a person's own ("!", "#"), whose front end says it again. The lock is
- * held. */
-static void slash_put_behind(struct slash *s, struct job *j)
+static bool is_name(struct str s)
 {
-    if (!j->input.message)
+    for (size_t i = 0; i < s.len; i++) {
+        if (!str_is_alnum(s.ptr[i]) && !strchr("-_.:", s.ptr[i]))
+            return false;
+    }
+    return s.len > 0;
+}
+
+static void job_is_command(struct job *j, const struct slash_command *command, struct str args)
+{
+    j->kind = JOB_COMMAND;
+    j->command = command;
+    buf_adds(&j->name, command->name);
+    buf_add(&j->args, str_trim(args));
+}
+
+/* What a text means; a prompt unless it is one of these. */
+static void job_read(struct job *j, const struct agent_input *in)
+{
+    const struct message *m = in->is_literal || in->no_query ? NULL : in->message;
+    const struct slash_command *command;
+    struct str text;
+    struct str name;
+    struct str args;
+
+    if (!m || m->len != 1 || m->blocks[0].kind != BLOCK_TEXT)
         return;
-    vec_push(&s->behind, j->input);
-    j->input.message = NULL;
-    j->input.command = NULL;
-}
-
-/* False: it was taken back meanwhile, or is for another session. */
-static bool slash_take_up(struct slash *s, struct job *j)
-{
-    lock_take(&s->lock);
-    if (!j->is_withdrawn && slash_is_for_next(s, j))
-        slash_put_behind(s, j);
-    else
-        j->has_begun = !j->is_withdrawn;
-    lock_give(&s->lock);
-    return j->has_begun;
-}
-
-static void slash_done(struct slash *s)
-{
-    lock_take(&s->lock);
-    memmove(s->jobs.ptr, s->jobs.ptr + 1, (s->jobs.len - 1) * sizeof(s->jobs.ptr[0]));
-    s->jobs.len--;
-    lock_give(&s->lock);
-}
-
-/* Something that was said, and can be taken back. The lock is held. */
-static bool job_waits(const struct job *j)
-{
-    return j->input.message && !j->has_begun && !j->is_withdrawn;
-}
-
-/* The lock is held. */
-static bool slash_unqueue_behind(struct slash *s, struct str uuid)
-{
-    struct agent_input *all = s->behind.ptr;
-    size_t i = 0;
-
-    while (i < s->behind.len && !str_is(uuid, all[i].uuid))
-        i++;
-    if (i == s->behind.len)
-        return false;
-    agent_input_release(&all[i]);
-    s->behind.len--;
-    memmove(all + i, all + i + 1, (s->behind.len - i) * sizeof(all[0]));
-    return true;
-}
-
-bool slash_unqueue(struct slash *s, struct str uuid)
-{
-    bool found;
-
-    lock_take(&s->lock);
-    found = slash_unqueue_behind(s, uuid);
-    for (size_t i = 0; i < s->jobs.len && !found; i++) {
-        struct job *j = s->jobs.ptr[i];
-
-        found = job_waits(j) && str_is(uuid, j->input.uuid);
-        if (found)
-            j->is_withdrawn = true;
+    text = m->blocks[0].text;
+    if (in->origin == INPUT_BY_TERMINAL && str_starts(text, STR("!"))) {
+        job_is_command(j, &slash_shell_entry, str_from(text, 1));
+        return;
     }
-    lock_give(&s->lock);
-    return found;
+    if (in->origin == INPUT_BY_TERMINAL && str_starts(text, STR("#"))) {
+        job_is_command(j, &slash_note_entry, str_from(text, 1));
+        return;
+    }
+    if (!slash_split(text, &name, &args) || !is_name(name.len ? name : slash_word(args)))
+        return;
+    command = slash_find(text, /*ret_args=*/NULL);
+    if (command && !command->run)
+        return; /* the agent's own, in its turn */
+    if (command) {
+        job_is_command(j, command, args);
+        return;
+    }
+    j->kind = JOB_OWN;
+    buf_add(&j->name, name);
+    buf_add(&j->args, args);
 }
 
-void slash_queued(struct slash *s, bool drop, struct strv *ret)
+static struct job *job_of(struct agent_input *in)
 {
-    lock_take(&s->lock);
-    VEC_EACH(&s->behind, in) {
-        strv_adds(ret, in->uuid);
-    }
-    if (drop)
-        slash_inputs_release(&s->behind);
-    VEC_EACH(&s->jobs, j) {
-        if (!job_waits(*j))
+    struct job *j = in->order ? (struct job *)in->order : job_new(JOB_INPUT);
+
+    j->input = in;
+    if (!in->order)
+        job_read(j, in);
+    return j;
+}
+
+/* Who sent the prompt is not here any more. */
+static void slash_tell_lost(struct slash *s, struct str uuid, const struct err *err)
+{
+    struct event *e = host_event(s->host, EVENT_NOTICE);
+
+    e->level = LEVEL_ERROR;
+    e->id = arena_str(&e->arena, uuid);
+    e->text = arena_str(&e->arena, str_of(err->text));
+    feed_emit(host_feed(s->host), e, /*cancel=*/NULL);
+}
+
+/* The commands' thread reads on from here. */
+static int slash_leave_to_thread(struct slash *s, struct agent_input *in, struct err *err);
+
+/* One that is claimed. 1: a command, which is for the commands' thread; -1: it could not be passed
+ * on. */
+static int slash_read_one(struct slash *s, struct agent_input *in, bool can_run, struct err *err)
+{
+    struct inputs *q = host_inputs(s->host);
+    bool is_order = in->order != NULL;
+    struct job *j = job_of(in);
+    bool is_command = j->kind != JOB_INPUT;
+    bool is_skipped = is_order && !j->answer && j->kind != JOB_FINISH && slash_is_left(s);
+    bool is_ours;
+    int rc = 0;
+
+    if (is_command && !can_run && !is_skipped)
+        rc = 1;
+    else if (!is_skipped && (!is_command || inputs_run(q, in)))
+        rc = slash_run(s, j, err);
+    is_ours = rc != 1 && !j->is_passed;
+    if (!is_order)
+        job_free(&j->order);
+    if (is_ours)
+        inputs_done(q, in); /* and the job with it, if it is an order */
+    return rc;
+}
+
+/* Reads what is unread, in order; can_run: commands, too. -1: `mine`, or a thread for it, cannot be
+ * had; what becomes of others is told as a notice. */
+static int slash_read(struct slash *s, bool can_run, struct str mine, struct err *err)
+{
+    struct inputs *q = host_inputs(s->host);
+    int result = 0;
+
+    for (;;) {
+        struct agent_input *in = inputs_claim(q, /*only_orders=*/slash_is_left(s));
+        char uuid[ID_UUID_LEN + 1] = "";
+        struct err why = {0};
+        int rc;
+
+        if (!in)
+            return result;
+        memcpy(uuid, in->uuid, sizeof(uuid));
+        rc = slash_read_one(s, in, can_run, &why);
+        if (rc > 0 && slash_leave_to_thread(s, in, &why) == 0)
+            return result;
+        if (rc == 0)
             continue;
-        strv_adds(ret, (*j)->input.uuid);
-        (*j)->is_withdrawn = drop;
+        if (mine.len && str_is(mine, uuid)) {
+            *err = why;
+            result = -1;
+        } else {
+            slash_tell_lost(s, str_of(uuid), &why);
+        }
     }
-    lock_give(&s->lock);
 }
 
-/* The commands' thread. */
 static void slash_loop(void *arg)
 {
     struct slash *s = arg;
-    bool stopped = false;
+    struct mail *m = NULL;
 
-    while (!stopped) {
-        struct mail *m = NULL;
-        struct job *j;
+    while (mailbox_take(s->mailbox, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, NULL) == 0) {
+        bool stops = m->kind == &stop_kind;
 
-        if (mailbox_take(s->mailbox, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, NULL) < 0)
-            return;
-        j = (struct job *)m;
-        stopped = j->kind == JOB_STOP;
-        if (!stopped && slash_take_up(s, j))
-            slash_run(s, j);
-        if (!stopped)
-            slash_done(s);
         mail_free(m);
+        if (stops)
+            return;
+        (void)slash_read(s, /*can_run=*/true, /*mine=*/STR(""), /*err=*/NULL);
     }
+}
+
+static int slash_leave_to_thread(struct slash *s, struct agent_input *in, struct err *err)
+{
+    bool has_thread;
+
+    lock_take(&s->lock);
+    if (!s->thread)
+        s->thread = thread_start("commands", slash_loop, s, err);
+    has_thread = s->thread;
+    lock_give(&s->lock);
+    if (!has_thread) {
+        inputs_done(host_inputs(s->host), in);
+        return -1;
+    }
+    inputs_unread(host_inputs(s->host), in);
+    slash_nudge(s, &nudge_kind);
+    return 0;
 }
 
 struct slash *slash_new(struct host *h, struct cancel *cancel)
@@ -176,20 +248,15 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     s->mailbox = mailbox_new();
     lock_init(&s->lock);
     s->own = own_now_new(h);
+    /* Where the session has begun already it goes on without; nothing else can fail here. */
+    if (!conf_get_bool(host_conf(h), "disableSlashCommands", false))
+        (void)skill_tool_add(h, s->own, /*err=*/NULL);
     return s;
 }
 
 void slash_set_front(struct slash *s, const struct slash_front *front)
 {
     s->front = front;
-}
-
-void slash_inputs_release(slash_input_vec *inputs)
-{
-    VEC_EACH(inputs, in) {
-        agent_input_release(in);
-    }
-    vec_release(inputs);
 }
 
 void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg, void (*release)(void *arg))
@@ -205,35 +272,38 @@ bool slash_can_begin_anew(const struct slash *s)
 }
 
 /* No other command is begun from here on. */
-static void slash_stop(struct slash *s)
+static void slash_stop(struct slash *s, bool is_left)
 {
     cancel_set(s->cancel);
     if (s->thread) {
-        mailbox_send(s->mailbox, &job_new(JOB_STOP)->mail);
+        slash_nudge(s, &stop_kind);
         thread_join(s->thread);
     }
-}
-
-static void slash_release(struct slash *s)
-{
+    lock_take(&s->lock);
+    s->is_left = is_left;
+    lock_give(&s->lock);
+    (void)slash_read(s, /*can_run=*/true, /*mine=*/STR(""),
+                     /*err=*/NULL); /* is not run, and says so */
     if (s->anew)
         s->anew_release(s->anew_arg);
     mailbox_close(s->mailbox);
     mailbox_unref(s->mailbox);
     cancel_unref(s->cancel);
     own_now_unref(s->own);
-    vec_release(&s->jobs);
     lock_release(&s->lock);
     mem_freep(&s);
 }
 
-void slash_free_left(struct slash *s, slash_input_vec *ret_behind)
+void slash_free(struct slash *s)
 {
-    if (!s)
-        return;
-    slash_stop(s);
-    *ret_behind = s->behind;
-    slash_release(s);
+    if (s)
+        slash_stop(s, /*is_left=*/false);
+}
+
+void slash_leave(struct slash *s)
+{
+    if (s)
+        slash_stop(s, /*is_left=*/true);
 }
 
 struct own_list *slash_own(struct slash *s)
@@ -281,124 +351,38 @@ struct slash_end slash_end(struct slash *s)
     return end;
 }
 
-/* Takes the job. only_behind: only when others are there already; 1: it was not taken. */
-static int slash_put(struct slash *s, struct job *j, bool only_behind, struct err *err)
+int slash_attend(struct slash *s, struct str uuid, struct err *err)
 {
-    int rc = 0;
-
-    lock_take(&s->lock);
-    if (only_behind && !s->jobs.len && !s->is_left)
-        rc = 1;
-    else if (s->jobs.len >= SLASH_MAX_WAITING && j->kind != JOB_FINISH)
-        rc = err_set(err, ERR_TOO_BIG, "%d commands wait already", SLASH_MAX_WAITING);
-    else if (!s->thread)
-        s->thread = thread_start("commands", slash_loop, s, err);
-    if (rc == 0 && !s->thread)
-        rc = -1;
-    if (rc == 0) {
-        vec_push(&s->jobs, j);
-        mailbox_send(s->mailbox, &j->mail);
-    }
-    lock_give(&s->lock);
-    return rc;
-}
-
-static bool is_name(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        if (!str_is_alnum(s.ptr[i]) && !strchr("-_.:", s.ptr[i]))
-            return false;
-    }
-    return s.len > 0;
-}
-
-/* What becomes of it: JOB_INPUT: it is for the model, or the agent takes it up itself. */
-static void job_of_input(struct job *j, const struct agent_input *in)
-{
-    const struct message *m = in->is_literal || in->no_query ? NULL : in->message;
-    struct str name;
-    struct str args;
-
-    j->kind = JOB_INPUT;
-    if (!m || m->len != 1 || m->blocks[0].kind != BLOCK_TEXT ||
-        !slash_split(m->blocks[0].text, &name, &args) ||
-        !is_name(name.len ? name : slash_word(args)))
-        return;
-    j->command = slash_find(m->blocks[0].text, /*ret_args=*/NULL);
-    if (j->command && !j->command->run)
-        return;
-    j->kind = j->command ? JOB_COMMAND : JOB_OWN;
-    buf_add(&j->name, j->command ? str_of(j->command->name) : name);
-    buf_add(&j->args, args);
-}
-
-/* The session that they are for was never begun. */
-static void slash_keep_behind(struct slash *s)
-{
-    VEC_EACH(&s->behind, in) {
-        struct job *j = job_new(JOB_INPUT);
-
-        job_of_input(j, in);
-        j->input = *in;
-        slash_run(s, j); /* we are about to end: it is kept, or told that it is not run */
-        job_free(&j->mail);
-    }
-    vec_release(&s->behind);
-}
-
-void slash_free(struct slash *s)
-{
-    if (!s)
-        return;
-    slash_stop(s);
-    slash_keep_behind(s);
-    slash_release(s);
+    return slash_read(s, /*can_run=*/false, uuid, err);
 }
 
 int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 {
-    struct job *j = job_new(JOB_INPUT);
-    int rc = 1;
+    char uuid[ID_UUID_LEN + 1];
+    struct job *j = job_of(input);
+    bool is_prompt = j->kind == JOB_INPUT;
 
-    job_of_input(j, input);
-    j->input = *input;
+    job_free(&j->order);
+    memcpy(uuid, input->uuid, sizeof(uuid));
     /* What interrupts waits for nothing but the session it is for. */
-    if (j->kind != JOB_INPUT || input->when != INPUT_NOW || slash_is_left(s))
-        rc = slash_put(s, j, /*only_behind=*/j->kind == JOB_INPUT, err);
-    input->message = NULL;
-    input->command = NULL;
-    if (rc == 1) {
-        rc = host_send(s->host, &j->input, err);
-        j->input.message = NULL; /* taken either way */
-        j->input.command = NULL;
-        job_free(&j->mail);
-    } else if (rc < 0) {
-        job_free(&j->mail);
-    }
-    return rc;
+    if (is_prompt && input->when == INPUT_NOW && !slash_is_left(s))
+        return host_send(s->host, input, err);
+    if (inputs_push(host_inputs(s->host), input, err) < 0)
+        return -1;
+    return slash_attend(s, str_of(uuid), err);
 }
 
-/* A command that nobody has typed as such. */
-static int slash_put_command(struct slash *s, struct job *j, const struct slash_command *command,
-                             struct str args, struct err *err)
+/* What nobody has typed. */
+static int slash_order(struct slash *s, struct job *j, struct err *err)
 {
-    j->command = command;
-    buf_adds(&j->name, command->name);
-    buf_add(&j->args, str_trim(args));
-    if (slash_put(s, j, /*only_behind=*/false, err) == 0)
-        return 0;
-    job_free(&j->mail);
-    return -1;
-}
+    struct agent_input in = {.order = &j->order};
+    char uuid[ID_UUID_LEN + 1];
 
-int slash_shell(struct slash *s, struct str command, struct err *err)
-{
-    return slash_put_command(s, job_new(JOB_COMMAND), &slash_shell_entry, command, err);
-}
-
-int slash_note(struct slash *s, struct str note, struct err *err)
-{
-    return slash_put_command(s, job_new(JOB_COMMAND), &slash_note_entry, note, err);
+    id_uuid(in.uuid);
+    memcpy(uuid, in.uuid, sizeof(uuid));
+    if (inputs_push(host_inputs(s->host), &in, err) < 0)
+        return -1;
+    return slash_attend(s, str_of(uuid), err);
 }
 
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
@@ -408,7 +392,8 @@ int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
     j->goal = mem_zalloc(sizeof(*j->goal));
     *j->goal = *goal;
     *goal = (struct goal_argument)GOAL_ARGUMENT_INIT;
-    return slash_put_command(s, j, &slash_goal_entry, STR(""), err);
+    job_is_command(j, &slash_goal_entry, STR(""));
+    return slash_order(s, j, err);
 }
 
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
@@ -419,17 +404,22 @@ int slash_ask(struct slash *s, const struct slash_command *command, struct str a
     j->until_ms = wait_ms > 0 ? clock_mono_ms() + wait_ms : 0;
     j->answer = fn;
     j->arg = arg;
-    return slash_put_command(s, j, command, args, err);
+    job_is_command(j, command, args);
+    return slash_order(s, j, err);
 }
 
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg)
 {
-    struct job *j = job_new(JOB_FINISH);
+    struct job *j;
+    struct err err = {0};
 
+    if (inputs_is_clear(host_inputs(s->host))) {
+        host_finish(s->host, fn, arg);
+        return;
+    }
+    j = job_new(JOB_FINISH);
     j->fn = fn;
     j->arg = arg;
-    if (slash_put(s, j, /*only_behind=*/true, /*err=*/NULL) == 0)
-        return;
-    job_free(&j->mail);
-    host_finish(s->host, fn, arg);
+    if (slash_order(s, j, &err) < 0) /* no thread can be started */
+        host_finish(s->host, fn, arg);
 }

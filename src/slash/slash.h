@@ -1,5 +1,6 @@
 /*
- * Slash commands: what may be said in the place of words for the model.
+ * Slash commands, and the reader of a session's inputs (agent/input.h): which is a prompt, which a
+ * command.
  *
  * They need a host and never a screen; what a front end with a person can do beside is front.h. To
  * add one: write slash/<name>.c with its row and its run function, and add it to commands.def and
@@ -7,11 +8,11 @@
  * slash_test fails while the docs differ.
  *
  * A command may take its time (a goal's checks are run when it is set), so all of a session's run
- * on one thread, one after the other, and nobody who reads lines waits for them. What is said
- * behind a command that has not answered yet waits too: order is kept. How it ended is told to
- * observers (host_answer()).
+ * on one thread, one after the other, and a front end does not wait for them. What is said after a
+ * command that has not answered yet stays unread in the queue: order is kept. How a command ended
+ * is told to observers (host_answer()).
  *
- * slash_send(), slash_finish() and slash_interrupt() may be called from any thread.
+ * slash_send(), slash_attend(), slash_finish() and slash_interrupt() may be called from any thread.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct host;
 struct own_list;
 struct slash;
 struct slash_front;
+struct tool_call;
 
 /* What happens once a command has answered. */
 enum slash_after {
@@ -49,6 +51,9 @@ enum slash_after {
 struct slash_call {
     struct slash *slash;
     struct host *host;
+    /* The model calls a skill (slash/skill_tool.c): its agent's permissions and folder count. NULL:
+     * the user has typed it. */
+    const struct tool_call *tool;
     const struct slash_front *front; /* NULL: there is no person to choose and look */
     struct str args;                 /* behind the name, trimmed */
     const char *source;              /* "built-in"; whose file it is: "user", "project", … */
@@ -125,30 +130,23 @@ struct own_list *slash_own(struct slash *s);
 /* The folders of them that hooks want to hear of when something in them changes; host_reload() asks
  * them. */
 void slash_own_folders(struct slash *s, struct strv *ret);
-/* Cancels the command that runs and waits for it; no other one is begun, and words that wait behind
- * it are kept for whoever resumes the session. Before host_free(); NULL is fine. */
+/* Cancels the command that runs and waits for it; no other one is begun, and prompts that are
+ * unread are kept for whoever resumes the session. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);
-/* The same for a session that was left for another: what was said behind the command that has left
- * it is for that one, in this order. Yours. */
-typedef VEC(struct agent_input) slash_input_vec;
-void slash_free_left(struct slash *s, slash_input_vec *ret_behind);
-void slash_inputs_release(slash_input_vec *inputs);
+/* The same for a session that is left for another, to which the queue is given: what is unread
+ * stays in it. */
+void slash_leave(struct slash *s);
 
-/* What a person or a client says: a command is taken up, everything else is host_send(). Takes the
+/* What the user or a client says: a command is run, everything else is for the model. Takes the
  * content of *input, also on failure. */
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
-/* Takes back what waits behind a command, also for the session that it leads to. False: it does
- * not; host_unqueue() may know it. Any thread. */
-bool slash_unqueue(struct slash *s, struct str uuid);
-/* The uuids of all that does, in order; with drop it is taken back. Any thread. */
-void slash_queued(struct slash *s, bool drop, struct strv *ret);
+/* Reads what is unread in the queue: the session has become able to. The first prompt has what the
+ * agent lacks made, which takes its time. -1: that with this uuid could not be passed on; of others
+ * a notice says so. */
+int slash_attend(struct slash *s, struct str uuid, struct err *err);
 /* The command /goal with an argument that was read already; takes its content. */
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
-/* What is typed behind "!" and "#" (slash/shell.h, slash/note.c); the answers are those of commands
- * with these names. */
-int slash_shell(struct slash *s, struct str command, struct err *err);
-int slash_note(struct slash *s, struct str note, struct err *err);
-/* The same for somebody who wants the answer for himself: fn(arg, …) is called with it, once, on
+/* A command whose answer is for the caller: fn(arg, …) is called with it, once, on
  * the commands' thread, in the place of host_answer(). err NULL: it was done. It is not done when
  * its turn comes later than in wait_ms (ERR_TIMEOUT); 0: whenever that is. */
 typedef void (*slash_answer_fn)(void *arg, const struct slash_call *call, const struct err *err);

@@ -1,21 +1,27 @@
 /*
- * slash_run: one job of the commands' thread, done: a command is run and its answer told, words
- * that waited behind one are sent on, and what only a front end can do is asked of it.
+ * slash_run: one job, done: a command is run and its answer told, a prompt is passed on, and what
+ * only a front end can do is asked of it.
  */
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
 #include "conf/nearest.h"
 #include "host/feed.h"
 #include "host/host.h"
+#include "llm/message.h"
+#include "slash/commands.h"
 #include "slash/expand.h"
 #include "slash/front.h"
 #include "slash/inside.h"
 #include "slash/job.h"
 #include "slash/own.h"
 #include "slash/prompt.h"
+#include "slash/skill_tool.h"
 #include "sync/cancel.h"
 
 #define SLASH_MAX_ID 1000
@@ -33,9 +39,12 @@ static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
 static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
                        const struct err *err)
 {
+    static const struct agent_input none; /* "!" and "#" are shown by their answer */
     bool is_left = err && err->code == ERR_CANCELLED && call->front; /* by the user: no error */
+    bool is_slash =
+        !j->command || (j->command != &slash_shell_entry && j->command != &slash_note_entry);
     struct host_answer answer = {
-        .input = &j->input,
+        .input = is_slash ? j->input : &none,
         .command = buf_cstr(&j->name),
         .is_error = err && !is_left,
         .goes_on = !err && call->goes_on,
@@ -55,22 +64,12 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
     host_answer(s->host, &answer);
 }
 
-/* What is said behind a switch is for the session that is switched to. */
-static void slash_leave(struct slash *s, bool is_left)
+/* What is said after a switch is for the session that is switched to. */
+static void slash_mark_left(struct slash *s, bool is_left)
 {
     lock_take(&s->lock);
     s->is_left = is_left;
     lock_give(&s->lock);
-}
-
-bool slash_is_left(struct slash *s)
-{
-    bool is_left;
-
-    lock_take(&s->lock);
-    is_left = s->is_left;
-    lock_give(&s->lock);
-    return is_left;
 }
 
 /* Nothing else is begun meanwhile: whether it is for this session is known then. */
@@ -81,14 +80,14 @@ static void slash_go(const struct slash_call *call, enum front_switch how)
     struct err err = {0};
     int rc;
 
-    slash_leave(s, true);
+    slash_mark_left(s, true);
     if (front)
         rc = front->go(front->arg, how, buf_str(&call->session), &err);
     else
         rc = s->anew(s->anew_arg, &err);
     if (rc == 0)
         return;
-    slash_leave(s, false);
+    slash_mark_left(s, false);
     if (err.code != ERR_CANCELLED)
         host_notice(call->host, LEVEL_ERROR, str_of(err.text));
 }
@@ -113,7 +112,7 @@ static void slash_do_after(const struct slash_call *call)
     }
 }
 
-static void slash_call_release(struct slash_call *call)
+void slash_call_release(struct slash_call *call)
 {
     buf_release(&call->text);
     buf_release(&call->color);
@@ -153,6 +152,32 @@ bool slash_interrupt(struct slash *s)
     return true;
 }
 
+/* A file's text is the prompt; with `context: fork` a subagent gets it, and its answer becomes part
+ * of the conversation without a turn. */
+static int slash_run_file(struct slash_call *call, const struct own_command *own, struct err *err)
+{
+    CLEANUP(buf_release) struct buf said = BUF_INIT(SLASH_MAX_TEXT);
+    struct agent_input in = {.no_query = true, .is_literal = true};
+
+    if (expand_command(call, own, err) < 0)
+        return -1;
+    if (!own->forks)
+        return 0;
+    if (skill_run_apart(host_spawner(call->host), /*by=*/NULL, /*tool_id=*/STR(""), own, call,
+                        call->cancel, &call->text, err) < 0)
+        return -1;
+    buf_clear(&call->prompt);
+    buf_addf(&said,
+             "<command-name>/%.*s</command-name>\n<command-args>%.*s</command-args>\n"
+             "<local-command-stdout>%.*s</local-command-stdout>",
+             STR_ARG(own->name), STR_ARG(call->args), STR_ARG(buf_str(&call->text)));
+    if (buf_check(&said, err) < 0)
+        return -1;
+    id_uuid(in.uuid);
+    in.message = message_user_text(buf_str(&said));
+    return host_send(call->host, &in, err);
+}
+
 /* own NULL: the command is a row of the table. */
 static void slash_run_call(struct slash *s, struct job *j, const struct own_command *own)
 {
@@ -180,10 +205,10 @@ static void slash_run_call(struct slash *s, struct job *j, const struct own_comm
     bool failed;
 
     slash_begin(s, call.cancel);
-    failed = own ? expand_command(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
+    failed = own ? slash_run_file(&call, own, &err) < 0 : j->command->run(&call, &err) < 0;
     slash_begin(s, /*running=*/NULL);
     if (!failed && call.prompt.len && !j->answer)
-        failed = prompt_send(&call, buf_str(&j->name), &j->input, &err) < 0;
+        failed = prompt_send(&call, buf_str(&j->name), j->input, &err) < 0;
     if (j->answer)
         j->answer(j->arg, &call, failed ? &err : NULL);
     else if (failed || !call.prompt.len)
@@ -206,7 +231,7 @@ static void slash_run_command(struct slash *s, struct job *j)
     slash_run_call(s, j, c && !c->is_hidden ? c : NULL);
 }
 
-static void slash_run_input(struct slash *s, struct job *j);
+static int slash_run_input(struct slash *s, struct job *j, struct err *err);
 
 /* "/tmp is full" is about a folder. */
 static bool slash_is_path(struct str name)
@@ -218,7 +243,8 @@ static bool slash_is_path(struct str name)
 }
 
 /* "/ help" is a command with a blank too many, "/ is full" is about a folder. */
-static void slash_run_apart(struct slash *s, struct job *j, const struct own_list *own)
+static int slash_run_apart(struct slash *s, struct job *j, const struct own_list *own,
+                           struct err *ret_err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_ANSWER);
     struct slash_call none = {.text = BUF_INIT(SLASH_MAX_ANSWER),
@@ -229,17 +255,17 @@ static void slash_run_apart(struct slash *s, struct job *j, const struct own_lis
 
     buf_addf(&text, "/%.*s", STR_ARG(word));
     if (!slash_find(buf_str(&text), /*ret_args=*/NULL) && (!c || c->is_hidden)) {
-        slash_run_input(s, j);
-        return;
+        return slash_run_input(s, j, ret_err);
     }
     err_set(&err, ERR_BAD_INPUT, "there is a space after the slash; did you mean %s?",
             buf_cstr(&text));
     buf_add(&j->name, word);
     slash_tell(s, j, &none, &err);
     slash_call_release(&none);
+    return 0;
 }
 
-static void slash_run_own(struct slash *s, struct job *j)
+static int slash_run_own(struct slash *s, struct job *j, struct err *ret_err)
 {
     CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
     const struct own_command *c = own_find(own, buf_str(&j->name));
@@ -248,45 +274,37 @@ static void slash_run_own(struct slash *s, struct job *j)
     struct nearest near;
     struct err err = {0};
 
-    if (!j->name.len) {
-        slash_run_apart(s, j, own);
-        return;
-    }
+    if (!j->name.len)
+        return slash_run_apart(s, j, own, ret_err);
     if (c && !c->is_hidden) {
         slash_run_call(s, j, c);
-        return;
+        return 0;
     }
-    if (slash_is_path(buf_str(&j->name))) {
-        slash_run_input(s, j);
-        return;
-    }
+    if (slash_is_path(buf_str(&j->name)))
+        return slash_run_input(s, j, ret_err);
     nearest_init(&near, buf_str(&j->name));
     for (size_t i = 0; i < slash_count(); i++)
         nearest_offer(&near, str_of(slash_at(i)->name));
     VEC_EACH(&own->commands, o) {
-        nearest_offer(&near, o->name);
+        if (!o->is_hidden)
+            nearest_offer(&near, o->name);
     }
-    err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
-            STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
-            STR_ARG(near.best), near.best.len ? "?)" : "");
+    if (c)
+        err_set(&err, ERR_DENIED, "/%.*s is for the model: its file says user-invocable: false",
+                STR_ARG(c->name));
+    else
+        err_set(&err, ERR_NOT_FOUND, "there is no command /%.*s%s%.*s%s; /help lists them",
+                STR_ARG(str_clip(buf_str(&j->name), 80)), near.best.len ? " (did you mean /" : "",
+                STR_ARG(near.best), near.best.len ? "?)" : "");
     slash_tell(s, j, &none, &err);
     slash_call_release(&none);
+    return 0;
 }
 
-static void slash_run_input(struct slash *s, struct job *j)
+static int slash_run_input(struct slash *s, struct job *j, struct err *err)
 {
-    struct err err = {0};
-
-    if (host_send(s->host, &j->input, &err) < 0) {
-        struct event *e = host_event(s->host, EVENT_NOTICE);
-
-        e->level = LEVEL_ERROR;
-        e->id = arena_str(&e->arena, str_of(j->input.uuid));
-        e->text = arena_str(&e->arena, str_of(err.text));
-        feed_emit(host_feed(s->host), e, /*cancel=*/NULL);
-    }
-    j->input.message = NULL; /* taken either way */
-    j->input.command = NULL;
+    j->is_passed = true;
+    return host_pass(s->host, j->input, err);
 }
 
 /* The session is left before its turn came, or it came too late: words are there when the session
@@ -300,7 +318,7 @@ static void slash_run_never(struct slash *s, struct job *j)
     struct err err = {0};
 
     if (j->kind == JOB_INPUT || (j->kind == JOB_OWN && slash_is_path(buf_str(&j->name)))) {
-        if (host_keep(s->host, &j->input, &err) < 0)
+        if (host_keep(s->host, j->input, &err) < 0)
             host_notice(s->host, LEVEL_ERROR, str_of(err.text));
         return;
     }
@@ -315,7 +333,7 @@ static void slash_run_never(struct slash *s, struct job *j)
     slash_call_release(&none);
 }
 
-void slash_run(struct slash *s, struct job *j)
+int slash_run(struct slash *s, struct job *j, struct err *err)
 {
     if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
         (j->until_ms && clock_mono_ms() > j->until_ms))
@@ -323,9 +341,10 @@ void slash_run(struct slash *s, struct job *j)
     else if (j->kind == JOB_COMMAND)
         slash_run_command(s, j);
     else if (j->kind == JOB_OWN)
-        slash_run_own(s, j);
+        return slash_run_own(s, j, err);
     else if (j->kind == JOB_INPUT)
-        slash_run_input(s, j);
+        return slash_run_input(s, j, err);
     else
         host_finish(s->host, j->fn, j->arg);
+    return 0;
 }

@@ -387,8 +387,9 @@ static const char *make_output(struct agents *a, const char *id, struct arena *a
     buf_addf(&dir, "%s/tasks", a->spec.folder);
     buf_addf(&path, "%s/%s.output", buf_cstr(&dir), id);
     buf_addf(&target, "../subagents/agent-%s.jsonl", id);
-    if (file_mkdirs(buf_cstr(&dir), 0700, /*err=*/NULL) == 0)
-        (void)symlink(buf_cstr(&target), buf_cstr(&path));
+    if (file_mkdirs(buf_cstr(&dir), 0700, /*err=*/NULL) < 0 ||
+        symlink(buf_cstr(&target), buf_cstr(&path)) < 0)
+        return ""; /* no reason not to start it */
     return arena_cstr(arena, buf_str(&path));
 }
 

@@ -23,7 +23,9 @@
 #include "bench/bench.h"
 #include "goal/baseline.h"
 #include "goal/check.h"
+#include "goal/origin/origin.h"
 #include "goal/snapshot.h"
+#include "goal/staging.h"
 #include "proc/proc.h"
 
 #define RUNS 15
@@ -82,14 +84,14 @@ static void make_files(long count)
     }
 }
 
-static double look(struct snapshot *s, bool walk, const struct strv *wrote)
+static double look(struct snapshot *s, const struct origin *o, bool walk, const struct strv *wrote)
 {
     char state[SHA256_HEX + 1];
     bool whole;
     struct err err = {0};
     int64_t start_us = clock_mono_us();
 
-    if (snapshot_look(s, walk, wrote, NULL, state, &whole, &err) < 0)
+    if (snapshot_look(s, o, walk, wrote, NULL, state, &whole, &err) < 0)
         bench_die("look", err.text);
     return (double)(clock_mono_us() - start_us) / 1000;
 }
@@ -100,26 +102,48 @@ static double median(double *values, size_t count)
     return values[count / 2];
 }
 
+static struct origin *take(long files)
+{
+    static const struct strv none = STRV_INIT;
+    char folder[400];
+    struct strv notes = STRV_INIT;
+    struct origin_spec spec = {.dir = dir,
+                               .folder = folder,
+                               .environ = environ,
+                               .globs = &none,
+                               .keep = &none,
+                               .checks = &none};
+    struct origin *o = NULL;
+    struct err err = {0};
+
+    snprintf(folder, sizeof(folder), "%s-goal-%ld", dir, files);
+    if (origin_take(&spec, NULL, &o, &notes, &err) < 0)
+        bench_die("origin", err.text);
+    strv_release(&notes);
+    return o;
+}
+
 static void measure_snapshot(long files)
 {
     struct snapshot *s = snapshot_new(dir, environ);
+    struct origin *o = take(files);
     struct strv wrote = STRV_INIT;
-    double first = look(s, true, NULL);
+    double first = look(s, o, true, NULL);
     double same[RUNS];
     double changed[RUNS];
     double written[RUNS];
 
     usleep(100 * 1000); /* files are older than a tick of their clock */
-    look(s, true, NULL);
+    look(s, o, true, NULL);
     for (int i = 0; i < RUNS; i++)
-        same[i] = look(s, true, NULL);
+        same[i] = look(s, o, true, NULL);
     for (int i = 0; i < RUNS; i++) {
         char text[40];
 
         snprintf(text, sizeof(text), "changed %d", i);
         for (long k = 0; k < 10; k++)
             write_file(path_of(k * 7 % files), text);
-        changed[i] = look(s, true, NULL);
+        changed[i] = look(s, o, true, NULL);
     }
     strv_adds(&wrote, path_of(1));
     for (int i = 0; i < RUNS; i++) {
@@ -127,7 +151,7 @@ static void measure_snapshot(long files)
 
         snprintf(text, sizeof(text), "written %d", i);
         write_file(path_of(1), text);
-        written[i] = look(s, false, &wrote);
+        written[i] = look(s, o, false, &wrote);
     }
     printf(
         "%7ld files: first look %8.2f ms, walk %7.2f ms, with 10 changes %7.2f ms, no walk %6.3f "
@@ -135,13 +159,14 @@ static void measure_snapshot(long files)
         files, first, median(same, RUNS), median(changed, RUNS), median(written, RUNS));
     strv_release(&wrote);
     snapshot_free(s);
+    origin_free(o);
 }
 
 static void measure_baseline(long files)
 {
     char folder[300];
     struct baseline b = {.dir = dir, .session = "bench", .folder = folder, .environ = environ};
-    char id[BASELINE_ID];
+    char id[GIT_ID];
     double later[RUNS];
     int64_t start_us = clock_mono_us();
     double first;
@@ -153,7 +178,7 @@ static void measure_baseline(long files)
     first = (double)(clock_mono_us() - start_us) / 1000;
     for (int i = 0; i < RUNS; i++) {
         start_us = clock_mono_us();
-        if (baseline_tree(&b, NULL, id, &err) < 0)
+        if (staging_tree(&b, git_now_ms() + BASELINE_TIMEOUT_MS, NULL, id, &err) < 0)
             bench_die("baseline", err.text);
         later[i] = (double)(clock_mono_us() - start_us) / 1000;
     }

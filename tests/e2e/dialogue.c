@@ -12,6 +12,9 @@
  * nothing more is read. `%% socket` makes that a socket instead of a pipe, as Node.js does.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
+ * `%% program NAME` talks to `tenax NAME` (acp, app-server) instead of `tenax -p` with stream-json:
+ * {ID} is then the id of a request of JSON-RPC, {SESSION} the session or thread that was named last
+ * and {TURN} the turn.
  */
 #include <ftw.h>
 #include <poll.h>
@@ -40,7 +43,7 @@ struct talk {
     char dir[32];
     struct strv options;
     struct strv files; /* path, text, path, text, … */
-    struct buf scenario, lines, id;
+    struct buf scenario, lines, id, session, turn, program;
     int64_t want_exit;
     bool needs_sandbox;
     bool by_socket;
@@ -101,6 +104,8 @@ static void read_file(struct talk *t)
             into = &t->lines;
         else if (str_starts(line, STR("%% exit ")))
             (void)str_to_i64(str_from(line, 8), &t->want_exit, /*err=*/NULL);
+        else if (str_starts(line, STR("%% program ")))
+            buf_add(&t->program, str_from(line, strlen("%% program ")));
         else if (str_is(line, "%% socket"))
             t->by_socket = true;
         else if (str_is(line, "%% needs sandbox"))
@@ -126,6 +131,12 @@ static void fill_in(const struct talk *t, struct str line, struct buf *ret)
         } else if (str_starts(line, STR("{DIR}"))) {
             buf_adds(ret, t->dir);
             line = str_from(line, 5);
+        } else if (str_starts(line, STR("{SESSION}"))) {
+            buf_add(ret, buf_str(&t->session));
+            line = str_from(line, 9);
+        } else if (str_starts(line, STR("{TURN}"))) {
+            buf_add(ret, buf_str(&t->turn));
+            line = str_from(line, 6);
         } else {
             buf_addc(ret, line.ptr[0]);
             line = str_from(line, 1);
@@ -150,9 +161,13 @@ static void start(struct talk *t, const char *tenax)
         fail(t, "cannot write", str_of(scenario));
     put_files(t);
     strv_adds(&argv, "tenax");
-    strv_adds(&argv, "--output-format=stream-json");
-    strv_adds(&argv, "--verbose");
-    strv_adds(&argv, "--input-format=stream-json");
+    if (t->program.len) {
+        strv_adds(&argv, buf_cstr(&t->program));
+    } else {
+        strv_adds(&argv, "--output-format=stream-json");
+        strv_adds(&argv, "--verbose");
+        strv_adds(&argv, "--input-format=stream-json");
+    }
     strv_addf(&argv, "--model=scripted/%s", scenario);
     strv_addf(&argv, "-C%s", t->dir);
     strv_add_all(&argv, &t->options);
@@ -193,6 +208,16 @@ static bool hear(struct talk *t)
     return n > 0;
 }
 
+static void keep_name(struct buf *name, const struct json *v, const char *path)
+{
+    struct str found = json_str(json_path(v, path));
+
+    if (!found.len)
+        return;
+    buf_clear(name);
+    buf_add(name, found);
+}
+
 static void keep_id(struct talk *t, struct str line)
 {
     struct arena arena = ARENA_INIT;
@@ -201,7 +226,15 @@ static void keep_id(struct talk *t, struct str line)
     if (json_parse(&arena, line, &v, NULL, NULL) < 0)
         fail(t, "not JSON", line);
     buf_clear(&t->id);
-    buf_add(&t->id, json_get_str(v, "request_id"));
+    if (t->program.len) {
+        buf_add(&t->id, json_raw(json_get(v, "id")));
+        keep_name(&t->session, v, "result.sessionId");
+        keep_name(&t->session, v, "result.thread.id");
+        keep_name(&t->turn, v, "result.turn.id");
+        keep_name(&t->turn, v, "params.turn.id");
+    } else {
+        buf_add(&t->id, json_get_str(v, "request_id"));
+    }
     arena_release(&arena);
 }
 
@@ -346,6 +379,9 @@ static void talk_release(struct talk *t)
     buf_release(&t->scenario);
     buf_release(&t->lines);
     buf_release(&t->id);
+    buf_release(&t->session);
+    buf_release(&t->turn);
+    buf_release(&t->program);
     buf_release(&t->heard);
 }
 
@@ -354,6 +390,9 @@ int main(int argc, char **argv)
     struct talk t = {.scenario = BUF_INIT(FILE_MAX),
                      .lines = BUF_INIT(FILE_MAX),
                      .id = BUF_INIT(4096),
+                     .session = BUF_INIT(4096),
+                     .turn = BUF_INIT(4096),
+                     .program = BUF_INIT(4096),
                      .heard = BUF_INIT(BUF_NO_LIMIT)};
     int status;
 

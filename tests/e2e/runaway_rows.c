@@ -183,6 +183,18 @@ const struct row runaway_rows[] = {
         .stalls = 3,
     },
     {
+        .name = "a file too long to be known by heart that is touched, again and again",
+        .agent = "step\n  sticky\n  if-result \"touched\"\n" SAY "  text Touched it.\n"
+                 "step\n  sticky\n" SAY "  call Bash {\"command\": \"touch a; echo touched\"}\n",
+        .judge = NO,
+        .before = "head -c 300000 /dev/zero | tr '\\0' x > a; touch -d '1 hour ago' a",
+        .code = BLOCKED,
+        .why = "stalled",
+        .most_steps = 18, /* it counts once */
+        .most_judged = 9,
+        .stalls = 3,
+    },
+    {
         .name = "back and forth between two states",
         .agent =
             "step\n  sticky\n  if-result \"switched\"\n" SAY "  text Switched it.\n"

@@ -25,7 +25,6 @@
 #include "sync/thread.h"
 
 #define YOUNG_NS ((int64_t)50 * 1000 * 1000) /* the steps in which time stamps move, and some */
-#define MODE_COUNTS 0500 /* readable and executable for the owner: git keeps no more of a mode */
 #define ORDERS_MAX ((size_t)2 << 20)
 #define WALK_THREADS 4
 #define WALK_SHARE 2000 /* files for which a thread is worth while */
@@ -51,6 +50,23 @@ static void add_nested(struct inventory *v, struct str path)
         strv_add(&v->nested, str_first(path, path.len - 4));
 }
 
+/* All that was in the folder, and there was something, is ignored by git. */
+static bool has_no_tree(const struct inventory *v, struct str folder)
+{
+    size_t first = inventory_at(v, folder);
+    size_t i = first;
+
+    for (; i < v->entries.len && str_starts(v->entries.ptr[i].path, folder); i++) {
+        struct str path = v->entries.ptr[i].path;
+
+        if (path.ptr[folder.len] != '/') /* "a-b" lies between "a" and "a/b" */
+            first++;
+        else if (v->entries.ptr[i].flags & INVENTORY_TREE)
+            return false;
+    }
+    return i > first;
+}
+
 static bool enter(void *arg, struct str path, struct str name)
 {
     struct inventory *v = arg;
@@ -58,7 +74,7 @@ static bool enter(void *arg, struct str path, struct str name)
     if (v->skip && str_is(path, v->skip))
         return false;
     if (!str_is(name, ".git"))
-        return true;
+        return !v->tree_of || !has_no_tree(v->tree_of, path);
     add_nested(v, path);
     return false;
 }
@@ -115,6 +131,20 @@ static void look_at(struct inventory_entry *e, int root, int64_t young_ns)
     e->ctime_ns = ns_of(st.st_ctim);
     e->ino = st.st_ino;
     e->is_young = e->ctime_ns > young_ns;
+}
+
+bool inventory_look(const char *dir, struct inventory_entry *e)
+{
+    CLEANUP(fd_closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct str path = e->path;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    look_at(e, root, ns_of(now) - YOUNG_NS);
+    if (e->path.len)
+        return true;
+    e->path = path;
+    return false;
 }
 
 static void look_at_share(void *arg)
@@ -189,7 +219,7 @@ int inventory_walk(struct inventory *v, const char *dir, struct cancel *cancel, 
     struct survey survey = {
         .dir = dir,
         .max_files = INVENTORY_MAX_FILES,
-        .deadline_ms = git_now_ms() + INVENTORY_MAX_MS,
+        .deadline_ms = git_now_ms() + (v->max_ms ? v->max_ms : INVENTORY_MAX_MS),
         .enter = enter,
         .file = add_file,
         .closed = add_closed,
@@ -375,7 +405,7 @@ const char *inventory_how_name(enum inventory_how h)
     return names[h];
 }
 
-static bool looks_same(const struct inventory_entry *a, const struct inventory_entry *b)
+bool inventory_looks_same(const struct inventory_entry *a, const struct inventory_entry *b)
 {
     return a->type == b->type && a->mode == b->mode && a->size == b->size &&
            a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->ino == b->ino;
@@ -385,21 +415,23 @@ static int compare_entry(const struct inventory_entry *was, struct inventory *no
                          struct inventory_entry *is, const char *dir, struct cancel *cancel,
                          inventory_change_vec *ret, struct err *err)
 {
-    bool is_same = looks_same(was, is) && !was->is_young;
+    bool is_same = inventory_looks_same(was, is) && !was->is_young;
+    bool is_known = was->sha256.len && !(now->is_strict && was->flags & INVENTORY_ORDERS);
 
     is->flags |= was->flags;
     if (is_same) {
         is->sha256 = was->sha256;
         return 0;
     }
-    if (was->type == is->type && was->sha256.len) {
-        if (hash_entry(now, dir, is, cancel, err) < 0)
+    if (was->type == is->type && is_known) {
+        if (!is->sha256.len && hash_entry(now, dir, is, cancel, err) < 0)
             return -1;
         is_same = str_eq(was->sha256, is->sha256);
     } else {
-        is_same = looks_same(was, is); /* a young file without a hash: all that is known */
+        is_same =
+            inventory_looks_same(was, is); /* a young file without a hash: all that is known */
     }
-    if (is_same && !((was->mode ^ is->mode) & MODE_COUNTS))
+    if (is_same && !((was->mode ^ is->mode) & INVENTORY_MODE_COUNTS))
         return 0;
     vec_push(ret, ((struct inventory_change){
                       .how = is_same ? INVENTORY_MODE : INVENTORY_CHANGED, .was = was, .is = is}));

@@ -28,6 +28,7 @@ struct jw;
 #define INVENTORY_MAX_MS 30000
 #define INVENTORY_SMALL ((int64_t)64 << 10)
 #define INVENTORY_MAX_HASHED ((int64_t)256 << 20)
+#define INVENTORY_MODE_COUNTS 0500 /* of a mode: git keeps no more */
 
 enum inventory_type {
     INVENTORY_FILE,
@@ -59,7 +60,11 @@ struct inventory {
     VEC(struct inventory_entry) entries; /* in order of their paths */
     struct strv nested;                  /* folders of nested repositories, with a slash */
     bool is_whole;                       /* no limit was reached */
-    const char *skip; /* set before the walk: a folder that is left out, relative; NULL: none */
+    /* Set before the walk: */
+    const char *skip;                /* a folder that is left out, relative; NULL: none */
+    const struct inventory *tree_of; /* folders of which it has no file of the tree are left out */
+    int64_t max_ms;                  /* 0: INVENTORY_MAX_MS */
+    bool is_strict; /* an INVENTORY_ORDERS file that looks other than before has changed */
 };
 #define INVENTORY_INIT                                                                             \
     {                                                                                              \
@@ -73,6 +78,9 @@ int inventory_walk(struct inventory *v, const char *dir, struct cancel *cancel, 
  * files that were left out because a limit was reached. */
 int inventory_hash(struct inventory *v, const char *dir, struct cancel *cancel, size_t *ret_unread,
                    struct err *err);
+/* The look of one file: relative to dir, or absolute. False: it is not there. */
+bool inventory_look(const char *dir, struct inventory_entry *e);
+bool inventory_looks_same(const struct inventory_entry *a, const struct inventory_entry *b);
 /* After entries were added. */
 void inventory_sort(struct inventory *v);
 struct inventory_entry *inventory_find(const struct inventory *v, struct str path);
@@ -95,7 +103,8 @@ struct inventory_change {
 };
 typedef VEC(struct inventory_change) inventory_change_vec;
 
-/* What differs, in order of the paths. Entries of `now` that were read get their hash. */
+/* What differs, in order of the paths. Entries of `now` that were read get their hash; those that
+ * have one are not read. */
 int inventory_compare(const struct inventory *was, struct inventory *now, const char *dir,
                       struct cancel *cancel, inventory_change_vec *ret, struct err *err);
 /* One hash over the look of every file: it changes with anything that happens to one. */

@@ -143,12 +143,6 @@ static void compare_runs(const struct origin *o, const struct origin_check *firs
 
 /* ---- what has a say in the check and had none ---- */
 
-/* A makefile that make finds by itself, where it found none before, is the work. */
-static bool had_makefile(const struct origin_check *first)
-{
-    return first->trace.made.len > 0;
-}
-
 /* "make test" does nothing where a file called "test" is in its way. */
 static bool is_target(struct str command, struct str path)
 {
@@ -302,8 +296,8 @@ static bool object_to_new(const struct origin *o, struct str path, struct str co
         buf_adds(ret_why, "a hidden file that the check reads");
     else if (is_used && kind == NAME_SETTINGS && trace_has(&first->trace.missing, path))
         buf_adds(ret_why, "the check looked for it when the goal was set");
-    else if (trace->is_seen && trace_has(&trace->made, path) && had_makefile(first))
-        buf_adds(ret_why, "make reads it");
+    else if (trace->is_seen && trace_has(&trace->made, path) && first->trace.made.len)
+        buf_adds(ret_why, "make reads it"); /* the first makefile there is may be the work */
     else
         return takes_place(first, trace, path, ret_why) ||
                takes_place_of_program(first, trace, path, ret_why);

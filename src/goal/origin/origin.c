@@ -514,8 +514,7 @@ void origin_now_release(struct origin_now *n)
     inventory_release(&n->files);
 }
 
-/* New files are of the tree unless git ignores them; without git, unless they are derived. */
-static int mark_new(const struct origin *o, struct origin_now *n, struct cancel *cancel,
+int origin_mark_new(const struct origin *o, struct origin_now *n, struct cancel *cancel,
                     struct err *err)
 {
     CLEANUP(buf_release) struct buf paths = BUF_INIT(ORIGIN_MAX_ASKED);
@@ -550,7 +549,7 @@ int origin_look(const struct origin *o, struct cancel *cancel, struct origin_now
     ret->files.skip = o->skip;
     if (inventory_walk(&ret->files, o->dir, cancel, err) < 0 ||
         inventory_compare(&o->files, &ret->files, o->dir, cancel, &ret->changes, err) < 0 ||
-        mark_new(o, ret, cancel, err) < 0)
+        origin_mark_new(o, ret, cancel, err) < 0)
         return -1;
     return git_state_compare(&o->git, o->dir, o->environ, cancel, &ret->git, err);
 }

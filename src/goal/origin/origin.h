@@ -74,7 +74,7 @@ struct origin {
     struct git_state git;
     bool has_room; /* checks were first run in a clean room; verdicts need one, too */
     bool has_tree;
-    char tree[TREE_ID];
+    char tree[GIT_ID];
     VEC(struct origin_check) checks;
     VEC(struct origin_program) programs;
 };
@@ -114,6 +114,10 @@ struct origin_now {
 void origin_now_release(struct origin_now *n);
 int origin_look(const struct origin *o, struct cancel *cancel, struct origin_now *ret,
                 struct err *err);
+/* The part of it that sets INVENTORY_TREE: new files are of the tree unless git ignores them;
+ * without git, unless they are derived. */
+int origin_mark_new(const struct origin *o, struct origin_now *n, struct cancel *cancel,
+                    struct err *err);
 static inline const struct inventory_entry *change_entry(const struct inventory_change *c)
 {
     return c->is ? c->is : c->was;

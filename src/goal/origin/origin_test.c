@@ -345,7 +345,7 @@ static void change_within_a_second(void **state)
     struct err err = {0};
     struct stat a, b;
     struct tree t;
-    char tree[TREE_ID];
+    char tree[GIT_ID];
 
     (void)state;
     work_run("echo 1 > a; echo 1 > b; touch -d '2020-01-01' a b", NULL);

@@ -229,30 +229,11 @@ int tree_init(const struct tree *t, const struct git_state *state, const struct 
 
 /* ---- using it ---- */
 
-/* What git may complain about: files that cannot be read, and nested repositories without a commit.
- * They are left out; everything else fails. */
-static bool is_forgivable(struct str complaint)
-{
-    struct str line;
-
-    while (complaint.len && str_cut(&complaint, '\n', &line)) {
-        if (!line.len || str_starts(line, STR("warning:")) || str_starts(line, STR("hint:")) ||
-            str_starts(line, STR("error: unable to index file")) ||
-            str_starts(line, STR("fatal: adding files failed")) ||
-            (str_starts(line, STR("error: open(")) && str_ends(line, STR(": Permission denied"))) ||
-            str_ends(line, STR("does not have a commit checked out")))
-            continue;
-        return false;
-    }
-    return true;
-}
-
 static int add_all(const struct tree *t, const struct git *git, struct err *err)
 {
     const char *args[] = {"add", "-A", "--ignore-errors", "--", ".", NULL, NULL, NULL};
     const char *const left_out[] = {t->spare, t->skip};
     CLEANUP(strv_release) struct strv specs = STRV_INIT;
-    CLEANUP(git_said_release) struct git_said said = {0};
 
     for (size_t i = 0; i < ARRAY_LEN(left_out); i++) {
         if (left_out[i])
@@ -260,10 +241,7 @@ static int add_all(const struct tree *t, const struct git *git, struct err *err)
     }
     for (size_t i = 0; i < specs.len; i++)
         args[5 + i] = specs.ptr[i];
-    if (git_run(git, args, STR(""), TREE_SMALL, &said, err) < 0)
-        return -1;
-    return said.code && !is_forgivable(buf_str(&said.complaint)) ? git_failed(&said, "add", err)
-                                                                 : 0;
+    return git_add(git, args, err);
 }
 
 static int add_more(const struct git *git, const struct strv *more, struct err *err)
@@ -281,26 +259,18 @@ static int add_more(const struct git *git, const struct strv *more, struct err *
 }
 
 static int take_once(const struct tree *t, const struct strv *more, struct cancel *cancel,
-                     char ret_id[static TREE_ID], struct err *err)
+                     char ret_id[static GIT_ID], struct err *err)
 {
     static const char *const write_tree[] = {"write-tree", NULL};
-    CLEANUP(buf_release) struct buf out = {0};
     struct git git = tree_git(t, cancel);
-    struct str id;
 
-    if (add_all(t, &git, err) < 0 || add_more(&git, more, err) < 0 ||
-        git_ask(&git, write_tree, STR(""), TREE_SMALL, &out, err) < 0)
+    if (add_all(t, &git, err) < 0 || add_more(&git, more, err) < 0)
         return -1;
-    id = str_trim(buf_str(&out));
-    if (!id.len || id.len >= TREE_ID)
-        return err_set(err, ERR_PROTOCOL, "git write-tree gave no hash");
-    memcpy(ret_id, id.ptr, id.len);
-    ret_id[id.len] = '\0';
-    return 0;
+    return git_ask_hash(&git, write_tree, STR(""), ret_id, err);
 }
 
 int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
-              char ret_id[static TREE_ID], struct err *err)
+              char ret_id[static GIT_ID], struct err *err)
 {
     CLEANUP(mem_freep)
     char *index = t->index ? mem_dup(t->index, strlen(t->index)) : path_join(t->git_dir, "index");

@@ -21,8 +21,6 @@ struct cancel;
 struct err;
 struct git_state;
 
-#define TREE_ID 65 /* a hash in hex with its NUL */
-
 struct tree {
     const char *dir;      /* the workspace */
     const char *top;      /* of its work tree: dir, or a folder above it */
@@ -43,7 +41,7 @@ int tree_init(const struct tree *t, const struct git_state *state, const struct 
 /* The present content of the workspace as a tree. more: ignored files that belong to it all the
  * same, relative to the workspace; may be NULL. */
 int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
-              char ret_id[static TREE_ID], struct err *err);
+              char ret_id[static GIT_ID], struct err *err);
 /* The next tree_take() reads files that changed, whatever the index says: git compares times by the
  * second, the inventory by the nanosecond. changes may be NULL. */
 int tree_forget(const struct tree *t, const inventory_change_vec *changes, struct cancel *cancel,

@@ -118,7 +118,7 @@ static int task_create(struct tool_call *call, struct tool_result *ret, struct e
     jw_object_end(&w);
     buf_addf(&ret->text, "Task #%" PRId64 " created successfully: %.*s", item.id,
              STR_ARG(item.subject));
-    team_board_changed(call->team);
+    team_changed(call->team);
     return 0;
 }
 
@@ -365,7 +365,7 @@ static int task_update(struct tool_call *call, struct tool_result *ret, struct e
     write_update(call, &done, /*error=*/NULL, ret);
     item = board_find(&b, change.id);
     add_advice(call, &done, change.actor, item ? item->subject : subject, ret);
-    team_board_changed(call->team);
+    team_changed(call->team);
     if (item && done.fields & BOARD_OWNER && done.new_owner.len &&
         !str_eq(done.new_owner, change.actor))
         return team_assign(call->team, item, change.actor, call->cancel, err);

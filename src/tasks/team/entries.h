@@ -8,7 +8,9 @@
     X(task_create)                                                                                 \
     X(task_get)                                                                                    \
     X(task_list)                                                                                   \
-    X(task_update)
+    X(task_update)                                                                                 \
+    X(team_create)                                                                                 \
+    X(team_delete)
 
 struct tool_entry;
 

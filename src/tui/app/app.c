@@ -21,13 +21,13 @@
 #include "base/test_switch.h"
 #include "conf/conf.h"
 #include "host/asks.h"
+#include "host/chore.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
 #include "sync/mailbox.h"
 #include "sync/signals.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/complete/complete.h"
 #include "tui/editor/editor.h"
@@ -358,7 +358,6 @@ static void app_release(struct app *a)
     vec_release(&a->sent);
     vec_release(&a->panels);
     strv_release(&a->past);
-    strv_release(&a->taken_back);
     lines_release(&a->commits);
     lines_release(&a->region);
     lines_release(&a->part);

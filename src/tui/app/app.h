@@ -46,28 +46,25 @@ struct event;
 struct front_request;
 struct keypress;
 struct mail;
-struct send_chore;
 
 /* What was said and has not been taken up yet. */
 struct sent {
     char uuid[ID_UUID_LEN + 1];
     char *text;
     char *shown;       /* the same with pastes folded */
-    bool is_sent;      /* to the session that is there now */
+    bool is_sent;      /* the session that is there now was told to read it */
     bool is_shown;     /* in the conversation already; else it waits above the editor */
     bool is_stopped;   /* interrupted before its turn began */
     bool is_overtaken; /* by a command that was said later */
     bool is_kept;      /* it waited when the session was left; it goes before what is said next */
     int64_t sent_ms;
-    struct send_chore *away; /* carries it to the session; NULL: it is back */
 };
 
 /* A session as it is held here. Made and freed at the desk. */
 struct app_session {
     struct session_spec which;
-    char *resume;           /* of it, when it is ours; or NULL */
-    struct session *found;  /* held and read already, for the host that will be made; NULL: not */
-    slash_input_vec passed; /* said behind the switch by others than the person */
+    char *resume;          /* of it, when it is ours; or NULL */
+    struct session *found; /* held and read already, for the host that will be made; NULL: not */
     struct host *host;
     struct slash *slash;
     struct crew *crew; /* chores that wait for a person, and know the host */
@@ -149,8 +146,6 @@ struct app {
     bool is_fresh;      /* the person has chosen that one: what is said meanwhile is for it */
 
     VEC(struct sent) sent;
-    bool edits_queue;             /* is asked for, and some of it is on its way to the session */
-    struct strv taken_back;       /* uuids: a session that was left may have them still */
     VEC(struct app_panel) panels; /* the first is shown */
     struct strv past;             /* prompts of earlier runs, newest first */
 
@@ -223,12 +218,11 @@ void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it i
 void app_sent_left(struct app *a, bool takes_along);
 void app_forget_sent(struct app *a);
 void app_interrupt(struct app *a, bool take_back);
-void app_say_waiting(struct app *a); /* what could not be sent yet */
+void app_say_waiting(struct app *a); /* what could not be read yet is */
 void app_sent_anew(struct app *a);   /* the session goes: all that is left is for the next one */
 /* What waited when the session was left; before anything else that waits. */
 void app_sent_kept(struct app *a, const struct strv *uuids, const struct strv *texts);
-bool app_has_sent(struct app *a, struct str uuid); /* also what was taken back while it went */
-bool app_edit_queue(struct app *a); /* false: nothing waits; else now, or in a moment */
+bool app_edit_queue(struct app *a); /* what waits is in the editor again; false: nothing does */
 
 /* app_events.c */
 void app_take_events(struct app *a);
@@ -254,6 +248,7 @@ void app_session_go(struct app_session *s, enum front_switch how, struct str id)
  * front of the person, if there is one, ends before its host is made. */
 void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes);
 void app_open_first(struct app *a);
+void app_attend(struct app *a);   /* the session reads what is unread */
 void app_catch_up(struct app *a); /* all that was told is looked at */
 /* The session goes: what it has asked is not answered any more. What it still tells (how the turn
  * ended) is looked at until it is gone. */
@@ -265,7 +260,6 @@ void app_close(struct app *a); /* both of the app's end */
 /* request: of the command that wants it, answered when it is known whether it can be; NULL: the
  * person themselves wants it. */
 void app_switch(struct app *a, enum front_switch how, struct str id, struct front_request *request);
-void app_pass_on(struct app *a); /* what others have said behind the switch */
 
 /* app_panels.c */
 void app_show(struct app *a, const struct app_panel *p);

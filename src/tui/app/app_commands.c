@@ -5,9 +5,9 @@
  */
 #include "base/arena.h"
 #include "base/mem.h"
+#include "host/chore.h"
 #include "slash/slash.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/complete/complete.h"
 #include "tui/editor/editor.h"
 

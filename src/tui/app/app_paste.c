@@ -14,10 +14,10 @@
 #include "base/image.h"
 #include "conf/conf.h"
 #include "guard/workspace.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "proc/foreground.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/editor/editor.h"
 
 #define PASTE_MAX ((size_t)32 << 20) /* of a file that was dropped */

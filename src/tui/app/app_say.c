@@ -1,17 +1,17 @@
 /*
- * app_say: what the person says. While nothing runs it is shown and sent at once; while something
- * does it is sent all the same, waits in the agent's queue until the next step, and is shown above
- * the editor until it is heard. Sending is a chore, because the first input builds the agent. UI
- * thread.
+ * app_say: what the user says. It goes into the session's queue (agent/input.h) at once, also while
+ * a session is still being made, and is shown when it is heard: until then it is above the editor,
+ * and can be taken back. Reading the queue is a chore, because the first prompt prepares the agent.
+ * UI thread.
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/agent.h"
+#include "agent/input.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "host/project.h"
 #include "llm/message.h"
@@ -19,7 +19,6 @@
 #include "store/history_file.h"
 #include "store/store.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/editor/editor.h"
 
@@ -27,20 +26,9 @@
 
 /* ---- sending ---- */
 
-/* The desk may be busy, and what waits there can still be taken back. */
-enum send_stage {
-    SEND_WAITS,
-    SEND_RUNS,  /* on its way into the session */
-    SEND_GIVEN, /* the session has it */
-    SEND_DROPPED,
-};
-
 struct send_chore {
     struct chore chore;
-    atomic_int stage;
     struct slash *slash;
-    char first; /* '!', '#': not for the model */
-    struct agent_input input;
     char uuid[ID_UUID_LEN + 1];
     struct buf text;
     const char *home; /* of the store; lent by the settings */
@@ -70,18 +58,8 @@ static void send_keep(struct send_chore *s)
 static void send_run(struct chore *e)
 {
     struct send_chore *s = (struct send_chore *)e;
-    struct str text = buf_str(&s->text);
-    int waits = SEND_WAITS;
 
-    if (!atomic_compare_exchange_strong(&s->stage, &waits, SEND_RUNS))
-        return;
-    if (s->first == '!')
-        s->result = slash_shell(s->slash, str_from(text, 1), &s->err);
-    else if (s->first == '#')
-        s->result = slash_note(s->slash, str_from(text, 1), &s->err);
-    else
-        s->result = slash_send(s->slash, &s->input, &s->err);
-    atomic_store(&s->stage, SEND_GIVEN);
+    s->result = slash_attend(s->slash, str_of(s->uuid), &s->err);
     send_keep(s);
 }
 
@@ -98,16 +76,11 @@ static void send_done(struct chore *e, void *arg)
 {
     struct send_chore *s = (struct send_chore *)e;
     struct app *a = arg;
-    struct sent *sent = sent_find(a, str_of(s->uuid));
 
-    if (sent && sent->away == s)
-        sent->away = NULL;
     if (s->result < 0) {
         chat_note(a->chat, ROLE_BAD, str_of(s->err.text));
         app_sent_gone(a, str_of(s->uuid));
     }
-    if (a->edits_queue)
-        (void)app_edit_queue(a);
     a->is_dirty = true;
 }
 
@@ -115,7 +88,6 @@ static void send_free(struct chore *e)
 {
     struct send_chore *s = (struct send_chore *)e;
 
-    message_unrefp(&s->input.message);
     buf_release(&s->text);
     buf_release(&s->project);
     mem_freep(&s);
@@ -127,19 +99,14 @@ static char say_kind(struct str text)
     return text.len && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
 }
 
-static void say_send(struct app *a, struct sent *sent)
+static void say_attend(struct app *a, struct sent *sent)
 {
     struct send_chore *s = chore_new(sizeof(*s), send_run, send_done, send_free);
-    struct str text = str_of(sent->text);
 
     s->slash = a->session->slash;
-    s->first = say_kind(text);
     memcpy(s->uuid, sent->uuid, sizeof(s->uuid));
-    memcpy(s->input.uuid, sent->uuid, sizeof(s->input.uuid));
-    s->input.message = message_user_text(text);
-    s->input.when = chat_is_busy(a->chat) ? INPUT_NEXT : INPUT_LATER;
     buf_init(&s->text, BUF_NO_LIMIT);
-    buf_add(&s->text, text);
+    buf_adds(&s->text, sent->text);
     buf_init(&s->project, BUF_NO_LIMIT);
     project_key(str_of(conf_dir(a->conf)), &s->project);
     s->dir = conf_dir(a->conf);
@@ -148,7 +115,6 @@ static void say_send(struct app *a, struct sent *sent)
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;
     sent->is_sent = true;
-    sent->away = s;
     desk_give(a->desk, s);
 }
 
@@ -166,22 +132,34 @@ static struct sent *sent_add(struct app *a, struct str text, struct str shown, b
 
 void app_say(struct app *a, struct str text, struct str shown)
 {
-    /* Else it is said as soon as it can. */
+    /* Else it is read as soon as it can be. */
     bool can_be = a->session && !a->asks_trust && !a->is_fresh;
     bool is_command = say_kind(text) || str_starts(text, STR("/")); /* waits for no turn */
     bool now = can_be && !a->is_changing && (is_command || !(app_is_working(a) || a->sent.len));
+    struct agent_input in = {
+        .message = message_user_text(text),
+        .origin = INPUT_BY_TERMINAL,
+        .when = can_be && chat_is_busy(a->chat) ? INPUT_NEXT : INPUT_LATER,
+    };
     struct sent *s = sent_add(a, text, shown, now);
+    struct err err = {0};
 
+    memcpy(in.uuid, s->uuid, sizeof(in.uuid));
+    if (inputs_push(a->spec->host->inputs, &in, &err) < 0) {
+        chat_note(a->chat, ROLE_BAD, str_of(err.text));
+        app_sent_gone(a, str_of(in.uuid));
+        return;
+    }
     if (now)
         chat_said(a->chat, shown, str_of(s->uuid));
     if (can_be)
-        say_send(a, s);
+        say_attend(a, s);
     a->is_dirty = true;
 }
 
 void app_say_waiting(struct app *a)
 {
-    app_pass_on(a);
+    inputs_hold(a->spec->host->inputs, false);
     VEC_EACH(&a->sent, s) {
         if (s->is_kept || s->is_sent)
             continue; /* its agent has it */
@@ -189,8 +167,10 @@ void app_say_waiting(struct app *a)
             chat_said(a->chat, str_of(s->shown), str_of(s->uuid));
             s->is_shown = true;
         }
-        say_send(a, s);
+        say_attend(a, s);
     }
+    if (!a->sent.len)
+        app_attend(a); /* what others have said */
 }
 
 void app_sent_anew(struct app *a)
@@ -232,11 +212,6 @@ static void sent_drop(struct app *a, size_t i)
     for (size_t at = i; at + 1 < a->sent.len; at++)
         a->sent.ptr[at] = a->sent.ptr[at + 1];
     a->sent.len--;
-}
-
-bool app_has_sent(struct app *a, struct str uuid)
-{
-    return sent_find(a, uuid) || strv_has(&a->taken_back, uuid);
 }
 
 void app_sent_gone(struct app *a, struct str uuid)
@@ -282,16 +257,14 @@ void app_forget_sent(struct app *a)
 /* False: it is being heard just now. */
 static bool sent_take_back(struct app *a, const struct sent *s)
 {
-    int waits = SEND_WAITS;
+    struct agent_input in = {0};
 
-    if (!s->is_sent && !s->is_kept) { /* but maybe to a session that was left */
-        strv_adds(&a->taken_back, s->uuid);
-        return true;
-    }
-    if (s->away && atomic_compare_exchange_strong(&s->away->stage, &waits, SEND_DROPPED))
-        return true;
-    return slash_unqueue(a->session->slash, str_of(s->uuid)) ||
-           host_unqueue(a->session->host, str_of(s->uuid));
+    if (a->session)
+        return host_unqueue(a->session->host, str_of(s->uuid));
+    if (!inputs_take_back(a->spec->host->inputs, str_of(s->uuid), &in))
+        return false;
+    agent_input_release(&in);
+    return true;
 }
 
 /* The command that leaves the session has been answered: what it has overtaken was for that one,
@@ -306,7 +279,8 @@ void app_sent_left(struct app *a, bool takes_along)
         bool waited = !s->is_shown;
         bool stays = s->is_kept || (s->is_overtaken && !takes_along);
 
-        if (!stays && (!s->is_overtaken || (waited && sent_take_back(a, s)))) {
+        if (!stays &&
+            (!s->is_overtaken || (waited && host_return(a->session->host, str_of(s->uuid))))) {
             s->is_overtaken = false;
             i++;
             continue;
@@ -324,7 +298,7 @@ void app_sent_left(struct app *a, bool takes_along)
 }
 
 /* All that can be, into the editor; false: nothing can. */
-static bool queue_take_back(struct app *a)
+bool app_edit_queue(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -350,28 +324,12 @@ static bool queue_take_back(struct app *a)
     return true;
 }
 
-/* Between the desk and the session: nobody has it who could give it back. */
-static bool queue_is_on_its_way(const struct app *a)
-{
-    VEC_EACH(&a->sent, s) {
-        if (!s->is_shown && s->away && atomic_load(&s->away->stage) == SEND_RUNS)
-            return true;
-    }
-    return false;
-}
-
-bool app_edit_queue(struct app *a)
-{
-    a->edits_queue = queue_is_on_its_way(a); /* then all of it, in order, when it is there */
-    return a->edits_queue || queue_take_back(a);
-}
-
 void app_interrupt(struct app *a, bool take_back)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
 
     if (take_back)
-        (void)queue_take_back(a);
+        (void)app_edit_queue(a);
     if (!a->session)
         return;
     if (!chat_is_busy(a->chat)) {

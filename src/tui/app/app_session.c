@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "agent/input.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
 #include "guard/permit.h"
 #include "host/asks.h"
+#include "host/chore.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "host/project.h"
@@ -23,7 +25,6 @@
 #include "sync/crew.h"
 #include "sync/mailbox.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 #include "tui/complete/complete.h"
 #include "tui/editor/editor.h"
@@ -33,27 +34,28 @@
 
 /* ---- a session ---- */
 
-/* ret_behind: what was said behind the command that has left it. */
-static void session_end(struct app_session *s, slash_input_vec *ret_behind)
+void app_session_free(struct app_session *s)
 {
+    if (!s)
+        return;
     if (s->ear)
         s->unlisten(s->ear);
     crew_free(s->crew); /* whoever could have answered them is gone */
-    slash_free_left(s->slash, ret_behind);
+    slash_free(s->slash);
     host_free(s->host);
     session_free(s->found);
-    slash_inputs_release(&s->passed);
     mem_freep(&s->resume);
     mem_freep(&s);
 }
 
-void app_session_free(struct app_session *s)
+/* Another one takes its place: what is unread is for that. */
+static void session_leave(struct app_session *s)
 {
-    slash_input_vec behind = VEC_INIT;
-
-    if (s)
-        session_end(s, &behind);
-    slash_inputs_release(&behind);
+    if (s->ear)
+        s->unlisten(TAKE_PTR(s->ear));
+    crew_free(TAKE_PTR(s->crew));
+    slash_leave(TAKE_PTR(s->slash));
+    app_session_free(s);
 }
 
 struct app_session *app_session_new(const struct session_spec *which)
@@ -88,7 +90,6 @@ struct open_chore {
     bool is_first;
     bool has_past;     /* prompts were read before */
     struct strv notes; /* for the person */
-    slash_input_vec behind;
     struct strv past;
     struct strv waiting, waiting_texts; /* host_left_waiting() */
     struct arena arena;                 /* of the commands */
@@ -156,7 +157,7 @@ static void open_run(struct chore *e)
         choices = host_choices(o->old->host);
         statusline_free(TAKE_PTR(o->line));
         host_end_as(o->old->host, o->how == SWITCH_NEW ? "clear" : "resume");
-        session_end(TAKE_PTR(o->old), &o->behind);
+        session_leave(TAKE_PTR(o->old));
     }
     o->made = open_make(o, TAKE_PTR(o->next), &o->err);
     has_own_mode = o->made && o->how == SWITCH_RESUME;
@@ -182,7 +183,6 @@ static void open_free(struct chore *e)
     app_session_free(o->old);
     app_session_free(o->next);
     app_session_free(o->made);
-    slash_inputs_release(&o->behind);
     strv_release(&o->notes);
     strv_release(&o->past);
     strv_release(&o->waiting);
@@ -309,6 +309,22 @@ static void session_listen(struct app *a)
     desk_give(a->desk, l);
 }
 
+/* Reads what is unread; failures are told as notices. */
+static void attend_run(struct chore *e)
+{
+    struct listen_chore *l = (struct listen_chore *)e;
+
+    (void)slash_attend(l->session->slash, /*uuid=*/STR(""), /*err=*/NULL);
+}
+
+void app_attend(struct app *a)
+{
+    struct listen_chore *l = chore_new(sizeof(*l), attend_run, /*done=*/NULL, listen_free);
+
+    l->session = a->session;
+    desk_give(a->desk, l);
+}
+
 static void session_watch(struct app *a)
 {
     struct statusline_spec line = {.host = app_host(a), .to = a->mailbox};
@@ -385,19 +401,6 @@ static void open_failed(struct app *a, struct open_chore *o)
     }
 }
 
-/* What a person has said behind the switch is said again anyway; what others have, as it is. */
-static void open_pass(struct app *a, slash_input_vec *behind)
-{
-    VEC_EACH(behind, in) {
-        if (app_has_sent(a, str_of(in->uuid)))
-            agent_input_release(in);
-        else
-            vec_push(&a->session->passed, *in);
-    }
-    behind->len = 0;
-    strv_clear(&a->taken_back);
-}
-
 static void open_done(struct chore *e, void *arg)
 {
     struct open_chore *o = (struct open_chore *)e;
@@ -416,7 +419,6 @@ static void open_done(struct chore *e, void *arg)
     if (!o->made)
         return;
     a->session = TAKE_PTR(o->made);
-    open_pass(a, &o->behind);
     buf_clear(&a->resumes);
     buf_adds(&a->resumes, host_session(app_host(a)));
     a->has_spoken = session_resumes(&a->session->which);
@@ -451,6 +453,7 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     o->old = TAKE_PTR(a->session);
     o->line = TAKE_PTR(a->statusline);
     app_sent_anew(a);
+    inputs_hold(o->spec.inputs, true);
     a->is_changing = true;
     desk_give(a->desk, o);
 }

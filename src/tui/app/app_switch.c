@@ -4,13 +4,13 @@
  * ended (app_open()). What was said behind the switch is for the next one, whoever has said it. UI
  * thread, but for the chores' run().
  */
-#include "agent/agent.h"
+#include "agent/input.h"
 #include "base/log.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "host/session.h"
 #include "slash/slash.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/chat/chat.h"
 
 /* ---- is it there? ---- */
@@ -108,53 +108,6 @@ void app_switch(struct app *a, enum front_switch how, struct str id, struct fron
     app_session_go(l->next, how, how == SWITCH_FORK ? buf_str(&a->resumes) : id);
     a->is_changing = true;
     a->is_fresh = !request;
+    inputs_hold(l->spec->inputs, a->is_fresh || a->asks_trust);
     desk_give(a->desk, l);
-}
-
-/* ---- what others have said ---- */
-
-struct pass_chore {
-    struct chore chore;
-    struct slash *slash;
-    slash_input_vec inputs;
-    struct err err;
-};
-
-static void pass_run(struct chore *e)
-{
-    struct pass_chore *p = (struct pass_chore *)e;
-
-    VEC_EACH(&p->inputs, in) {
-        (void)slash_send(p->slash, in, &p->err);
-    }
-}
-
-static void pass_done(struct chore *e, void *arg)
-{
-    struct pass_chore *p = (struct pass_chore *)e;
-    struct app *a = arg;
-
-    if (p->err.code)
-        chat_note(a->chat, ROLE_BAD, str_of(p->err.text));
-}
-
-static void pass_free(struct chore *e)
-{
-    struct pass_chore *p = (struct pass_chore *)e;
-
-    slash_inputs_release(&p->inputs);
-    mem_freep(&p);
-}
-
-void app_pass_on(struct app *a)
-{
-    struct pass_chore *p;
-
-    if (!a->session->passed.len)
-        return;
-    p = chore_new(sizeof(*p), pass_run, pass_done, pass_free);
-    p->slash = a->session->slash;
-    p->inputs = a->session->passed;
-    a->session->passed = (slash_input_vec)VEC_INIT;
-    desk_give(a->desk, p);
 }

@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "host/chore.h"
 #include "host/host.h"
 #include "tui/app/app.h"
-#include "tui/app/chore.h"
 #include "tui/editor/editor.h"
 #include "tui/status/statusline.h"
 

@@ -1,8 +1,8 @@
 /*
- * chore: work that is carried away from the UI thread and brought back. The desk's thread waits on
+ * chore: work that is carried away from a loop and brought back. The desk's thread waits on
  * one mailbox; between two chores it costs nothing.
  */
-#include "tui/app/chore.h"
+#include "host/chore.h"
 
 #include "base/mem.h"
 #include "sync/crew.h"
@@ -69,7 +69,7 @@ struct desk *desk_new(struct mailbox *back, struct err *err)
 
     d->in = mailbox_new();
     d->back = mailbox_ref(back);
-    d->thread = thread_start("tui-desk", desk_main, d, err);
+    d->thread = thread_start("desk", desk_main, d, err);
     if (d->thread)
         return d;
     desk_free(d);
@@ -115,7 +115,7 @@ int chore_run_beside(struct crew *crew, struct mailbox *back, void *chore, struc
     struct chore *e = chore;
 
     e->back = mailbox_ref(back);
-    if (crew_start(crew, "tui-chore", chore_beside, e, err) == 0)
+    if (crew_start(crew, "chore", chore_beside, e, err) == 0)
         return 0;
     mail_free(&e->mail);
     return -1;

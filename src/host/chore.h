@@ -1,5 +1,5 @@
 /*
- * Chores: what the UI thread would have to wait for, done by somebody else.
+ * Chores: what a loop would have to wait for, done on another thread.
  *
  * A chore is a mail. It is sent to the desk, one thread that runs chores in their order, or to
  * a thread of its own (chore_run_beside()), and comes back to the sender's mailbox when it is

@@ -1,0 +1,91 @@
+/*
+ * Sessions that are open in this process for clients: opened, found by id, closed.
+ *
+ * Opening, closing and whatever else may wait runs as chores (host/chore.h) that come back to the
+ * loop: each session has a desk, where its chores run in order. Everything here is called on the
+ * loop's thread; a session may be used by any number of clients. It is also on the control socket,
+ * like every other session.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/id.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "host/host.h"
+#include "proto/peer.h"
+
+struct args;
+struct cancel;
+struct conf;
+struct desk;
+struct err;
+struct hub;
+struct live_table;
+struct mail;
+struct mailbox;
+struct slash;
+
+struct live {
+    struct live_table *table;
+    char id[ID_UUID_LEN + 1];
+    struct conf *conf;
+    struct host *host;
+    struct slash *slash;
+    struct desk *desk;
+    struct strv notes; /* for the user, of its opening */
+    struct peer_session control;
+    bool is_public; /* on the control socket */
+    size_t users;   /* views (proto/rpc/client.h) */
+    bool is_closing;
+};
+
+/* Which session: copied by live_open(). */
+struct live_spec {
+    const char *dir;    /* absolute */
+    const char *resume; /* uuid; NULL: a new one */
+    bool forks;         /* what is resumed is copied under a new id */
+    bool is_unkept;
+    const struct strv *folders; /* beside dir; NULL: none */
+    struct str servers;         /* MCP servers of the client: {"name": entry}; empty: none */
+    struct str settings;        /* of the client, over all others: an object; empty: none */
+    struct str system, append;  /* the system prompt, and what is added to it; empty: as it is */
+    bool trusts;                /* the client has trusted the folder for this session */
+};
+
+/* On the loop's thread. live NULL: err says why; holder: {"pid","host"} of the process that has the
+ * session, or empty. */
+typedef void (*live_opened_fn)(void *arg, struct live *live, struct str holder,
+                               const struct err *err);
+typedef void (*live_closed_fn)(void *arg);
+
+struct live_table_spec {
+    const struct host_spec *host; /* what all sessions have in common; lent */
+    struct mailbox *back;         /* of the loop, which gives chores to live_chore() */
+    /* The settings of a folder; any thread. */
+    int (*settings)(void *arg, const char *dir, bool trusts, struct conf **ret, struct err *err);
+    void *arg;
+};
+
+struct live_table *live_table_new(const struct live_table_spec *spec);
+/* Closes all; returns when they have ended. Behind the loop. NULL is fine. */
+void live_table_free(struct live_table *t);
+struct hub *live_table_hub(struct live_table *t);
+
+struct live *live_find(struct live_table *t, struct str id); /* NULL: it is not open, or closing */
+size_t live_count(const struct live_table *t);
+struct live *live_at(const struct live_table *t, size_t i);
+/* One that is open already is given to fn as it is. */
+void live_open(struct live_table *t, const struct live_spec *spec, live_opened_fn fn, void *arg);
+/* Interrupts it. fn may be NULL. */
+void live_close(struct live *l, live_closed_fn fn, void *arg);
+
+/* run() on the session's desk, done() on the loop. */
+void live_do(struct live *l, void *chore);
+/* The same beside all others, for what belongs to no session. */
+void live_do_beside(struct live_table *t, void *chore);
+/* A chore that has come back. */
+void live_chore(struct live_table *t, struct mail *m);
