@@ -146,6 +146,9 @@ int task_begin(struct workspace *w, const struct task_spec *spec, struct err *er
 /* The same for an agent that is known by its id. */
 int task_begin_as(struct task_table *t, const char *owner, const struct task_spec *spec,
                   struct err *err);
+/* A row of an earlier process, that is over: nobody is told. */
+void task_restore(struct task_table *t, const char *owner, const struct task_spec *spec,
+                  enum task_state state);
 /* PENDING, RUNNING, WAITING. */
 void task_set_state(struct task_table *t, const char *id, enum task_state state);
 void task_set_background(struct task_table *t, const char *id);

@@ -465,6 +465,7 @@ static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_i
     message_text(in->message, &bare);
     notice_wrap(buf_str(&bare), &text);
     block.text = buf_str(&text);
+    block.id = str_of(in->run); /* for the record alone */
     return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
                     /*told=*/STR(""), &t->err);
 }

@@ -486,6 +486,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_team(h);
     host_make_agent(h);
+    host_recall_agents(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
         return -1;

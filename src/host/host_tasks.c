@@ -198,6 +198,23 @@ bool host_attachment(void *arg, struct buf *ret)
 
 /* ---- Listened to ---- */
 
+static void on_stopped(void *arg, const struct task_view *v, struct str text)
+{
+    struct host *h = arg;
+    struct agent_input in = {.is_notice = true, .is_literal = true, .when = INPUT_NEXT};
+
+    in.message = message_user_text(text);
+    id_uuid(in.uuid);
+    snprintf(in.run, sizeof(in.run), "%s", v->run);
+    agent_send(h->agent, &in);
+}
+
+void host_recall_agents(struct host *h)
+{
+    if (session_recall(h->session) && strcmp(session_source(h->session), "fork") != 0)
+        agents_recall(h->agents, session_path(h->session), on_stopped, h);
+}
+
 void host_listen_tasks(struct host *h)
 {
     struct task_listener listener = {tasks_emit, tasks_notify, h};

@@ -169,6 +169,8 @@ void host_again(void *arg, struct cancel *cancel, struct buf *ret);
 bool host_loaded(void *arg, struct agent_loaded *ret);
 bool host_attachment(void *arg, struct buf *ret);
 void host_listen_tasks(struct host *h);
+/* Agents of the session that is resumed; once its main agent is made. */
+void host_recall_agents(struct host *h);
 bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */

@@ -223,7 +223,6 @@ static void run_finish(struct run *r, const struct spawn_end *end)
     mem_freep(&o->model);
     o->model = dup_str(r->model_name.len ? buf_str(&r->model_name) : r->model);
     gate_give(&a->gate);
-    meta_write(r, task_state_name(how.state));
     how.usage = &o->total;
     how.summary = str_of(*o->cause ? o->cause : o->note);
     how.result = str_of(o->report);
@@ -231,7 +230,8 @@ static void run_finish(struct run *r, const struct spawn_end *end)
     how.branch = str_of(o->branch);
     if (*o->denied)
         how.note = str_of(o->denied);
-    task_end(a->spec.tasks, r->id, &how);
+    task_end(a->spec.tasks, r->id, &how); /* before it is ended on disk: nothing is lost */
+    meta_write(r, task_state_name(how.state));
     gate_take(&a->gate);
     r->state = RUN_OVER;
     run_give_slot(r);
@@ -562,7 +562,9 @@ void meta_write(const struct run *r, const char *status)
 
     if (!a->spec.folder || !task_look(a->spec.tasks, str_of(r->id), &arena, &v))
         return;
-    buf_addf(&path, "%s/subagents/agent-%s.meta.json", a->spec.folder, r->id);
+    buf_addf(&path, "%s/subagents", a->spec.folder);
+    (void)file_mkdirs(buf_cstr(&path), 0700, /*err=*/NULL);
+    buf_addf(&path, "/agent-%s.meta.json", r->id);
     jw_init(&w, &json, 0);
     jw_object(&w);
     jw_kcstr(&w, "agentType", r->type ? r->type->name : "fork");
