@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -31,6 +32,7 @@
 #endif
 
 #define MAIN_ECHO_MS 100
+#define MAIN_MIN_FILES 64
 
 static atomic_int main_signal; /* the first INT or TERM; 0 while there was none */
 
@@ -73,6 +75,21 @@ static void main_keep_std(void)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/dev/null", O_RDONLY | O_NOCTTY); /* the lowest free one: fd */
     }
+}
+
+/* With fewer files open, what wakes a waiting thread cannot be made. */
+static int main_check_files(struct err *err)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= MAIN_MIN_FILES)
+        return 0;
+    files.rlim_cur = MAIN_MIN_FILES;
+    if (files.rlim_cur <= files.rlim_max && setrlimit(RLIMIT_NOFILE, &files) == 0)
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "no more than %llu files can be open (ulimit -n), and tenax needs %d",
+                   (unsigned long long)files.rlim_max, MAIN_MIN_FILES);
 }
 
 static int main_version(void)
@@ -222,7 +239,7 @@ static int main_with_args(struct cmd *c)
     int code;
 
     c->dir = main_dir(&c->args, &err);
-    if (!c->dir || main_log(&c->args, c->dir, &err) < 0) {
+    if (!c->dir || main_check_files(&err) < 0 || main_log(&c->args, c->dir, &err) < 0) {
         print_failed(c, &err);
         return EXIT_USAGE;
     }

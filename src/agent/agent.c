@@ -12,6 +12,7 @@
 
 #include "agent/call.h"
 #include "agent/compact.h"
+#include "agent/extra.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
@@ -111,6 +112,10 @@ void agent_take_over(struct agent *a)
         a->spec.effort = a->effort_wanted;
     a->new_effort = false;
     lock_give(&a->lock);
+    if (a->spec.extra) {
+        toolbox_unref(toolbox);
+        toolbox = a->spec.extra->toolbox(a->spec.extra);
+    }
     if (toolbox) {
         toolbox_unref(a->spec.toolbox);
         a->spec.toolbox = toolbox;
@@ -178,6 +183,7 @@ static void agent_answer_talk(struct agent *a, struct talk *t)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
     if (h->open.len) /* the answer whose calls still run */
         vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
+    extra_write_told(a, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
 }
 
@@ -511,6 +517,7 @@ void agent_free(struct agent *a)
     mailbox_unref(a->mail);
     lock_release(&a->lock);
     gate_release(&a->gate);
+    extra_news_release(&a->extra);
     toolbox_unref(a->new_toolbox);
     toolbox_unref(a->spec.toolbox);
     arena_release(&a->arena);

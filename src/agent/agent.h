@@ -37,6 +37,7 @@ struct conf;
 struct crew;
 struct err;
 struct event;
+struct extra_source;
 struct hook_news;
 struct hook_runner;
 struct journal;
@@ -129,10 +130,11 @@ struct agent_spec {
     /* Files that a hook wants to hear of, in place of those it named before. NULL: nobody watches
      * any. Any thread. */
     void (*watch)(void *arg, const struct strv *paths);
-    void *refresh_arg;       /* of both */
-    struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
-    struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
-    struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
+    void *refresh_arg;          /* of both */
+    struct journal *journal;    /* what is said goes to disk through it; NULL: nowhere */
+    struct referee *referee;    /* the first link of those asked when the turn would end; or NULL */
+    struct spawner *spawner;    /* for tools that start agents; NULL: none can be started */
+    struct extra_source *extra; /* asked for its tools before each step; NULL: they are as given */
     /* Whether work goes on whose end it shall hear before it may end itself, though no more input
      * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
     bool (*awaits)(void *arg);

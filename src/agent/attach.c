@@ -170,6 +170,7 @@ void attach_state(struct agent *a, struct turn *t, const struct room *room, size
     attach_files(a, room, first, ret);
     attach_skills(a, room, first, ret);
     attach_work(a, ret);
+    extra_attach(a, ret);
     attach_hooks(a, t, ret);
 }
 

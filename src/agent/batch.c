@@ -240,6 +240,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
         call_result(c, &arena, &result);
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
+        extra_note_call(b->agent, c);
     }
     id_uuid(uuid);
     result.entry = str_of(uuid);

@@ -40,7 +40,10 @@ struct call {
     int64_t turn, step;
     const char *model; /* "provider/name" */
     struct str id, name;
+    struct toolbox *toolbox;        /* that it was made with: a reference */
     const struct tool_entry *entry; /* NULL: there is none */
+    bool is_executed;               /* the model has called it by ExecuteExtraTool */
+    struct str late_input;          /* its tool is not there yet; what it will be given */
     const struct json *args;
     struct buf expanded; /* the input for hooks, events and asks */
     unsigned flags;

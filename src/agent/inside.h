@@ -12,6 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "agent/extra_news.h"
 #include "agent/history.h"
 #include "agent/hook.h"
 #include "agent/hook_lines.h"
@@ -156,6 +157,7 @@ struct agent {
     bool is_recalled;                  /* the conversation began before this process */
     enum permit_mode told_mode;        /* the mode the model knows of */
     bool told_guess;                   /* that figures are estimates */
+    struct extra_news extra;           /* what the model knows of extra tools */
     _Atomic int64_t turn, step;        /* read by calls' threads for their events */
     _Atomic int64_t last_input_tokens; /* of the last call, all of them; with history bytes then */
     size_t last_bytes;

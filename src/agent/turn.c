@@ -427,6 +427,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         a->step = t->steps + 1;
         agent_refresh(a);
         (void)turn_take_mail(a, t);
+        if (t->steps)
+            extra_hint_answer(a, t->last_text);
         if (turn_is_called_off(a, t))
             return END_CALLED_OFF;
         if (t->unwritten)

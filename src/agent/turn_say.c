@@ -404,6 +404,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         buf_release(&a->start_context);
     }
     turn_say_mode(a);
+    extra_say(a);
 }
 
 /* The id of the line that an input becomes: the client's own, unless it was used before. Two lines
@@ -443,6 +444,7 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     message_text(in->message, &words);
     mention_files(&spec, buf_str(&words), &files);
     agent_say_reminders(a, buf_str(&files.reminders));
+    extra_hint_input(a, buf_str(&words));
     said = message_new(ROLE_USER, files.images.len + in->message->len);
     VEC_EACH(&files.images, image) {
         message_add(said, &(struct block){.kind = BLOCK_IMAGE,
@@ -570,6 +572,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
+    extra_say(a);
     while (inputs_next_note(a->inputs, &in)) {
         agent_remind(a, in.message->blocks[0].text);
         agent_input_release(&in);

@@ -44,6 +44,7 @@ struct command {
 };
 
 extern const struct command cmd_acp;
+extern const struct command cmd_app_server;
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
@@ -104,10 +105,12 @@ void say_colored(const char *before, const char *after, const char *fmt, ...) PR
 /* A line on a terminal that the next one replaces, and anything else that is said; "" takes it
  * away. Nothing where standard error is no terminal. */
 void say_status(const char *fmt, ...) PRINTF_LIKE(1, 2);
-/* Writes to standard output; false when nobody reads it any more, on cancel (which may be NULL), or
- * when the disk is full, which is said. *ret_code is then the exit code. */
+/* Writes to standard output, a terminal getting control characters made harmless; false when nobody
+ * reads it any more, on cancel (which may be NULL), or when the disk is full, which is said.
+ * *ret_code is then the exit code. */
 bool say_out(struct str text, struct cancel *cancel, int *ret_code);
-/* The same for a terminal: control characters of a stranger's text are made harmless. */
+/* The same for lists and other text for people: control characters are made harmless in a pipe,
+ * too. */
 bool say_live(struct str text, struct cancel *cancel, int *ret_code);
 
 /* The prompt: words of the command line, then what is piped in (prompt.c). */

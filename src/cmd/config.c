@@ -51,7 +51,7 @@ static int config_print(struct cmd *c, const struct buf *out)
 {
     int code = EXIT_OK;
 
-    (void)say_out(buf_str(out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(out), c->cancel, &code);
     return code;
 }
 

@@ -62,6 +62,6 @@ static int run(struct cmd *c)
     else
         doctor_write(&d, &out);
     code = doctor_is_healthy(&d) ? EXIT_OK : EXIT_FAILED;
-    (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code;
 }

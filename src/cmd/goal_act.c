@@ -490,10 +490,7 @@ static int act_say(struct act *a)
 
     if (a->out.len && !str_ends(buf_str(&a->out), STR("\n")))
         buf_addc(&a->out, '\n');
-    if (isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(&a->out), a->cmd->cancel, &code);
-    else
-        (void)say_out(buf_str(&a->out), a->cmd->cancel, &code);
+    (void)say_out(buf_str(&a->out), a->cmd->cancel, &code);
     return code;
 }
 

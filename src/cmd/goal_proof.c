@@ -219,10 +219,7 @@ static int show(struct proving *v, const struct proof *p, const struct proof_res
         write_json(p, r, &out);
     else
         write_text(p, r, v->cmd->args.given[OPT_BUNDLE], &out);
-    if (isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(&out), v->cmd->cancel, &code);
-    else
-        (void)say_out(buf_str(&out), v->cmd->cancel, &code);
+    (void)say_out(buf_str(&out), v->cmd->cancel, &code);
     return code;
 }
 

@@ -6,7 +6,6 @@
  * wherever a person is asked for it. Main thread.
  */
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -163,9 +162,6 @@ static int hooks_list(struct cmd *c)
     else
         write_text(&l, &out);
     secret_scrub(&out);
-    if (isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(&out), c->cancel, &code);
-    else
-        (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code;
 }

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -270,9 +269,6 @@ static int permissions_run(struct cmd *c)
         done = permissions_list(&s, json, &out);
     else
         done = permissions_check(&s, buf_str(&call), /*is_command=*/c->args.plain <= 2, json, &out);
-    if (isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(&out), c->cancel, &code);
-    else
-        (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(json ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code ? code : done;
 }

@@ -367,11 +367,7 @@ static int run_say(const struct run *r, const struct buf *out)
 {
     int code = EXIT_OK;
 
-    /* Words of prompts are in it, and a table is for people, also behind a pipe. */
-    if (!r->json || isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(out), r->cmd->cancel, &code);
-    else
-        (void)say_out(buf_str(out), r->cmd->cancel, &code);
+    (void)(r->json ? say_out : say_live)(buf_str(out), r->cmd->cancel, &code);
     return code;
 }
 

@@ -156,7 +156,7 @@ static int show(const struct place *p, struct cmd *c)
         write_json(p, &out);
     else
         write_text(p, &out);
-    (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code;
 }
 

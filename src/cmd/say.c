@@ -1,9 +1,9 @@
 /*
  * say: the one exit for text that people and pipes read. Main thread.
  *
- * Text of a model or a server that reaches a terminal is cleaned first: it must not move the
- * cursor, retitle the window or answer questions on behalf of the user. A pipe gets every byte as
- * it is.
+ * Text that reaches a terminal is cleaned first: it must not move the cursor, retitle the window or
+ * answer questions on behalf of the user. Lists for people are cleaned in a pipe, too, which may
+ * lead to a pager; JSON and answers are not.
  */
 #include <errno.h>
 #include <poll.h>
@@ -142,7 +142,7 @@ static int say_write(struct str text, struct cancel *cancel, struct err *err)
     return 0;
 }
 
-bool say_out(struct str text, struct cancel *cancel, int *ret_code)
+static bool say_bytes(struct str text, struct cancel *cancel, int *ret_code)
 {
     struct err err = {0};
 
@@ -168,5 +168,11 @@ bool say_live(struct str text, struct cancel *cancel, int *ret_code)
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
 
     say_clean(text, &clean);
-    return say_out(buf_str(&clean), cancel, ret_code);
+    return say_bytes(buf_str(&clean), cancel, ret_code);
+}
+
+bool say_out(struct str text, struct cancel *cancel, int *ret_code)
+{
+    return isatty(STDOUT_FILENO) ? say_live(text, cancel, ret_code)
+                                 : say_bytes(text, cancel, ret_code);
 }

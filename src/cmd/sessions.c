@@ -157,10 +157,7 @@ int sessions_say(const struct sessions *s, const struct buf *out)
 {
     int code = EXIT_OK;
 
-    if (isatty(STDOUT_FILENO))
-        (void)say_live(buf_str(out), s->cmd->cancel, &code);
-    else
-        (void)say_out(buf_str(out), s->cmd->cancel, &code);
+    (void)say_out(buf_str(out), s->cmd->cancel, &code);
     return code;
 }
 

@@ -76,7 +76,7 @@ static int trust_status(struct cmd *c, const struct conf *conf, const char *dir)
         buf_adds(&out, a.is_claudes ? " (by Claude Code's ~/.claude.json)\n" : "\n");
     }
     code = a.trust == TRUST_YES ? EXIT_OK : EXIT_FAILED;
-    (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code;
 }
 
@@ -171,7 +171,7 @@ static int trust_list(struct cmd *c, const struct conf *conf)
         buf_addc(&out, '\n');
     }
     vec_release(&rows);
-    (void)say_out(buf_str(&out), c->cancel, &code);
+    (void)(c->args.given[OPT_JSON] ? say_out : say_live)(buf_str(&out), c->cancel, &code);
     return code;
 }
 

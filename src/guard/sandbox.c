@@ -4,7 +4,6 @@
  */
 #include "guard/sandbox.h"
 
-#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -222,6 +221,8 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     read_network(s, spec, ret_warnings);
     sandbox_absent_settle(s, ret_warnings);
     trial_settle(s, ret_warnings);
+    session_folder_settle(s->tenax_home, SANDBOX_TEMP_NOTE, SANDBOX_TEMP, /*fn=*/NULL,
+                          /*arg=*/NULL);
     return s;
 }
 
@@ -231,22 +232,15 @@ void sandbox_set_permit(struct sandbox *s, struct permit *p)
         s->permit = p;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)at;
-    (void)(type == FTW_DP ? rmdir(path) : unlink(path));
-    return 0;
-}
-
-/* A command that was cancelled is being ended behind our back, and may still write. */
+/* A command that was cancelled may still be ending, and write. */
 static void remove_temp(struct sandbox *s)
 {
-    for (int i = 0; s->temp && file_exists(s->temp) && i < REMOVE_TRIES; i++) {
+    for (int i = 0; s->temp.path && file_exists(s->temp.path) && i < REMOVE_TRIES; i++) {
         if (i)
             (void)cancel_wait(/*c=*/NULL, REMOVE_WAIT_MS, /*err=*/NULL);
-        nftw(s->temp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        session_folder_remove(s->temp.path);
     }
+    session_folder_release(&s->temp);
 }
 
 void sandbox_free(struct sandbox *s)
@@ -257,7 +251,7 @@ void sandbox_free(struct sandbox *s)
     proxy_free(s->proxy);
     sandbox_sweep(s);
     remove_temp(s);
-    trial_folder_release(s);
+    session_folder_release(&s->trials);
     sandbox_folders_release(s);
     sandbox_note_release(s);
     VEC_EACH(&s->excluded, r) {
@@ -280,7 +274,6 @@ void sandbox_free(struct sandbox *s)
     mem_freep(&s->claude_home);
     mem_freep(&s->direct);
     mem_freep(&s->temp_dir);
-    mem_freep(&s->temp);
     mem_freep(&s);
 }
 
@@ -402,7 +395,7 @@ void sandbox_write(struct sandbox *s, struct jw *w)
     CLEANUP(sandbox_paths_release) struct sandbox_paths paths = {0};
     enum sandbox_state state = sandbox_state(s);
 
-    sandbox_paths_gather(s, s->temp, &paths);
+    sandbox_paths_gather(s, s->temp.path, &paths);
     jw_kcstr(w, "state", states[state]);
     jw_kcstr(w, "backend", confine_backend()->name);
     jw_kcstr(w, "network", state == SANDBOX_ON ? nets[s->net] : "open");

@@ -25,16 +25,11 @@ int sandbox_temp(struct sandbox *s, char **ret, struct err *err)
     int rc = 0;
 
     lock_take(&s->lock);
-    if (!s->temp) {
-        CLEANUP(mem_freep) char *path = path_join(s->temp_dir, "tenax-XXXXXX");
-
-        if (mkdtemp(path))
-            s->temp = path_real(path);
-        else
-            rc = err_sys(err, ERR_IO, "a temporary folder for commands cannot be made");
-    }
+    if (!s->temp.path &&
+        !session_folder_make(&s->temp, s->tenax_home, SANDBOX_TEMP_NOTE, s->temp_dir, SANDBOX_TEMP))
+        rc = err_sys(err, ERR_IO, "a temporary folder for commands cannot be made");
     if (rc == 0)
-        *ret = mem_dup(s->temp, strlen(s->temp));
+        *ret = mem_dup(s->temp.path, strlen(s->temp.path));
     lock_give(&s->lock);
     return rc;
 }

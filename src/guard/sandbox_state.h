@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "guard/sandbox.h"
+#include "guard/session_folder.h"
 #include "proc/confine.h"
 #include "sync/thread.h"
 
@@ -29,7 +30,7 @@ struct sandbox_paths {
 #define SANDBOX_FOLDERS 2
 extern const char *const sandbox_folder_names[SANDBOX_FOLDERS];
 
-/* Of tenax's home: where sessions listen. */
+/* Of tenax's home: where sessions listen, and what the next start is to know of them. */
 #define SANDBOX_RUN "run"
 
 /* Held by a shared flock(2) as long as jobs rely on it: whoever removes a folder has it vanish from
@@ -47,14 +48,6 @@ struct sandbox_note {
     int fd;
     size_t jobs;        /* that it counts for; 0: it is empty */
     struct strv absent; /* what it says */
-};
-
-/* Where trials keep what commands write (guard/trial.h); made with the first. */
-struct sandbox_trials {
-    char *dir;  /* NULL: none yet */
-    char *note; /* a file that names it, locked while the session lives */
-    int fd;
-    unsigned count;
 };
 
 struct sandbox {
@@ -76,19 +69,20 @@ struct sandbox {
     char *record; /* where the session's own project is recorded; NULL: nowhere */
     enum confine_net net;
     bool unix_sockets;
-    struct strv hosts;        /* allowed, as written */
-    char *direct;             /* NO_PROXY inside */
-    bool own_http, own_socks; /* the user's own proxies decide what is reached */
-    struct proxy *proxy;      /* NULL: no host is allowed */
-    struct lock lock;         /* of what follows */
-    char *temp_dir;           /* where temporary folders are made */
-    char *temp;               /* NULL: not made yet */
+    struct strv hosts;          /* allowed, as written */
+    char *direct;               /* NO_PROXY inside */
+    bool own_http, own_socks;   /* the user's own proxies decide what is reached */
+    struct proxy *proxy;        /* NULL: no host is allowed */
+    struct lock lock;           /* of what follows */
+    char *temp_dir;             /* where temporary folders are made */
+    struct session_folder temp; /* of commands; made with the first */
     VEC(struct sandbox_folder) folders;
     struct strv unwanted; /* files that must not be there behind a job */
     struct strv nested;   /* checkouts below working folders, and which of these were looked into */
     struct strv nested_in;
     struct sandbox_note note;
-    struct sandbox_trials trials;
+    struct session_folder trials; /* where they keep what commands write (guard/trial.h) */
+    unsigned trial_count;
 };
 
 struct sandbox_job {
@@ -101,6 +95,10 @@ struct sandbox_job {
     struct proxy_door *door;
     int door_fd; /* the job's end; -1 once it has started */
 };
+
+/* What notes of temporary folders, and these, begin with. */
+#define SANDBOX_TEMP_NOTE "temp-"
+#define SANDBOX_TEMP "tenax-"
 
 /* sandbox_job.c */
 /* The session's temporary folder, made with the first job; yours to free. */

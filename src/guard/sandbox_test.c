@@ -555,7 +555,7 @@ static void full_path(const struct place *p, const char *path, struct buf *ret)
     if (path[0] == '/')
         buf_adds(ret, path);
     else if (strncmp(path, "TEMP", 4) == 0)
-        buf_addf(ret, "%s%s", p->sandbox->temp, path + 4);
+        buf_addf(ret, "%s%s", p->sandbox->temp.path, path + 4);
     else
         buf_addf(ret, "%s/%s", root, path);
 }

@@ -1,18 +1,15 @@
 /*
- * trial: the confinement of a trial, made of that of the sandbox, and what became of it. The folder
- * that holds the layers of all trials of a session is named in a file of tenax's home, locked while
- * the session lives, so that whoever comes after a kill finds it.
+ * trial: the confinement of a trial, made of that of the sandbox, and what became of it. One folder
+ * of the session holds the layers of all its trials.
  */
 #include "guard/trial.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -33,8 +30,8 @@
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 #endif
 
-#define TRIAL_NOTE "trial-" /* what the file's name begins with */
-#define TRIAL_MAX_NOTE 4096
+#define TRIAL_NOTE "trial-"
+#define TRIAL_FOLDER "tenax-trial-"
 #define TRIAL_MAX_MOUNTS ((size_t)1 << 20)
 #define TRIAL_LOOK_MS 500 /* between two looks at its size, and longer the longer they take */
 
@@ -88,31 +85,6 @@ bool trial_works(struct sandbox *s, const char **ret_why)
     return true;
 }
 
-/* ---- removing ---- */
-
-static int open_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)at;
-    if ((type == FTW_D || type == FTW_DNR) && (st->st_mode & 0700) != 0700)
-        chmod(path, 0700); /* as a job, or overlayfs, has left it */
-    return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0;
-}
-
-static void remove_folder(const char *dir)
-{
-    nftw(dir, open_entry, 16, FTW_PHYS);
-    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* ---- where it is ---- */
 
 static bool is_in(const char *path, const char *dir)
@@ -164,21 +136,6 @@ static char *choose_place(const struct trial *t)
     return any;
 }
 
-/* The file that names the folder; false: it cannot be written, and nobody will find the folder. */
-static bool note_folder(struct sandbox *s, const char *dir)
-{
-    CLEANUP(mem_freep) char *run = path_join(s->tenax_home, SANDBOX_RUN);
-    CLEANUP(mem_freep) char *path = path_join(run, TRIAL_NOTE "XXXXXX");
-
-    (void)file_mkdirs(run, 0700, /*err=*/NULL);
-    s->trials.fd = mkostemp(path, O_CLOEXEC);
-    if (s->trials.fd < 0)
-        return false;
-    (void)flock(s->trials.fd, LOCK_EX | LOCK_NB);
-    s->trials.note = TAKE_PTR(path);
-    return fd_write_all(s->trials.fd, str_make(dir, strlen(dir) + 1), /*err=*/NULL) == 0;
-}
-
 /* That of the session, made with its first trial. */
 static int hold_folder(struct trial *t, struct err *err)
 {
@@ -187,21 +144,18 @@ static int hold_folder(struct trial *t, struct err *err)
     int rc = 0;
 
     lock_take(&s->lock);
-    if (s->trials.dir && !can_hold_layers(t, s->trials.dir)) {
+    if (s->trials.path && !can_hold_layers(t, s->trials.path)) {
         rc = err_set(err, ERR_UNSUPPORTED, "the layers lie below a folder that it could write");
-    } else if (!s->trials.dir) {
+    } else if (!s->trials.path) {
         CLEANUP(mem_freep) char *place = choose_place(t);
-        CLEANUP(mem_freep) char *dir = place ? path_join(place, "tenax-trial-XXXXXX") : NULL;
 
-        if (!dir)
+        if (!place)
             rc = err_set(err, ERR_UNSUPPORTED, "no folder can hold the layers of an overlay");
-        else if (!mkdtemp(dir) || !note_folder(s, dir))
+        else if (!session_folder_make(&s->trials, s->tenax_home, TRIAL_NOTE, place, TRIAL_FOLDER))
             rc = err_sys(err, ERR_IO, "cannot make a folder for trials");
-        else
-            s->trials.dir = TAKE_PTR(dir);
     }
     if (rc == 0) {
-        buf_addf(&name, "%s/%u", s->trials.dir, ++s->trials.count);
+        buf_addf(&name, "%s/%u", s->trials.path, ++s->trial_count);
         t->dir = buf_take(&name);
     }
     lock_give(&s->lock);
@@ -210,21 +164,9 @@ static int hold_folder(struct trial *t, struct err *err)
     return rc;
 }
 
-void trial_folder_release(struct sandbox *s)
-{
-    if (s->trials.dir)
-        remove_folder(s->trials.dir);
-    if (s->trials.note) {
-        unlink(s->trials.note);
-        close(s->trials.fd);
-    }
-    mem_freep(&s->trials.dir);
-    mem_freep(&s->trials.note);
-}
-
 /* ---- after a kill ---- */
 
-static void settle_folder(const char *dir, struct strv *ret)
+static void settle_folder(void *ret, const char *dir)
 {
     DIR *list = opendir(dir);
 
@@ -238,39 +180,11 @@ static void settle_folder(const char *dir, struct strv *ret)
     }
     if (list)
         closedir(list);
-    remove_folder(dir);
-}
-
-/* What it names must be a folder of ours. */
-static bool is_trial_folder(const char *dir)
-{
-    struct stat st;
-
-    return dir[0] == '/' && str_starts(str_of(path_base(dir)), STR("tenax-trial-")) &&
-           lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
 void trial_settle(struct sandbox *s, struct strv *ret)
 {
-    CLEANUP(mem_freep) char *run = path_join(s->tenax_home, SANDBOX_RUN);
-    DIR *list = opendir(run);
-
-    for (const struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
-        CLEANUP(buf_release) struct buf text = BUF_INIT(TRIAL_MAX_NOTE);
-        CLEANUP(fd_closep) int fd = -1;
-
-        if (!str_starts(str_of(e->d_name), STR(TRIAL_NOTE)))
-            continue;
-        fd = openat(dirfd(list), e->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) /* of a session that lives */
-            continue;
-        if (file_slurp_fd(fd, e->d_name, TRIAL_MAX_NOTE, &text, /*err=*/NULL) == 0 &&
-            is_trial_folder(buf_cstr(&text)))
-            settle_folder(buf_cstr(&text), ret);
-        unlinkat(dirfd(list), e->d_name, 0);
-    }
-    if (list)
-        closedir(list);
+    session_folder_settle(s->tenax_home, TRIAL_NOTE, TRIAL_FOLDER, settle_folder, ret);
 }
 
 /* ---- which folders ---- */
@@ -360,7 +274,7 @@ int trial_new(struct sandbox *s, struct trial **ret, struct err *err)
     if (find_folders(t, err) < 0 || check_mounts(t, err) < 0 || hold_folder(t, err) < 0)
         return -1;
     t->journal = path_join(t->dir, "journal");
-    t->id = path_base(s->trials.dir);
+    t->id = path_base(s->trials.path);
     *ret = TAKE_PTR(t);
     return 0;
 }
@@ -393,7 +307,7 @@ void trial_free(struct trial *t)
     forget_run(t);
     proxy_free(t->proxy);
     if (t->dir)
-        remove_folder(t->dir);
+        session_folder_remove(t->dir);
     sandbox_paths_release(&t->paths);
     strv_release(&t->at);
     strv_release(&t->write);

@@ -87,5 +87,3 @@ int trial_grant(struct trial *t, struct err *err);
 /* What trials of sessions that were killed have left: removed, and what they were applying is told,
  * a line each. */
 void trial_settle(struct sandbox *s, struct strv *ret);
-/* For sandbox_free(). */
-void trial_folder_release(struct sandbox *s);

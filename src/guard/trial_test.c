@@ -563,7 +563,7 @@ static void test_killed(void **state)
                 !str_eq(buf_str(&now[i]), buf_str(&new[i])) && !is_made)
                 fail_msg("step %d: %s is neither: %s", n, killed_names[i], buf_cstr(&now[i]));
         }
-        buf_addf(&journal, "%s/%u/journal", p->sandbox->trials.dir, p->sandbox->trials.count);
+        buf_addf(&journal, "%s/%u/journal", p->sandbox->trials.path, p->sandbox->trial_count);
         effects_settle(buf_cstr(&journal), &told);
         if (was_killed && told.len) {
             assert_int_equal(told.len, 2);

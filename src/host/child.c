@@ -24,6 +24,7 @@
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "host/asks.h"
+#include "host/extra.h"
 #include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
@@ -44,7 +45,8 @@ struct child {
     struct permit *permit;
     bool has_mode;
     struct toolbox *toolbox;
-    struct buf model; /* as it was asked for; empty: the session's */
+    bool has_all_tools; /* the session's, late ones too */
+    struct buf model;   /* as it was asked for; empty: the session's */
     enum effort effort;
     struct buf system; /* empty: the session's */
     bool has_briefing;
@@ -236,8 +238,8 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }
 
-static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct toolbox *from,
-                            struct err *err)
+static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct child *parent,
+                            struct toolbox *from, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct tool_entry structured;
@@ -255,6 +257,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
 
     if (!spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
         c->toolbox = toolbox_ref(from);
+        c->has_all_tools = !parent || parent->has_all_tools;
         return 0;
     }
     if (spec->schema.len && tool_structured(spec->schema, &arena, &structured, err) < 0)
@@ -381,6 +384,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
+        .extra = c->has_all_tools ? host_extra_source(h) : NULL,
         .team = h->team,
         .spending = c->spending,
         .cancel = h->cancel,
@@ -480,7 +484,7 @@ static int spawn_make(struct children *all, const struct spawn_spec *spec, struc
     c->spending = spending_branch(parent ? parent->spending : all->host->spending);
     rc = child_make_place(c, spec, parent, err);
     if (rc == 0)
-        rc = child_make_tools(c, spec, from, err);
+        rc = child_make_tools(c, spec, parent, from, err);
     if (rc == 0)
         rc = child_make_briefing(c, spec, err);
     if (rc == 0)

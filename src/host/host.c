@@ -28,6 +28,7 @@
 #include "host/child.h"
 #include "host/connect.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/hub.h"
@@ -82,7 +83,7 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
 
-int host_make_toolbox(struct host *h, struct err *err)
+static int make_toolbox(struct host *h, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct tool_entry *more = arena_zalloc(&arena, (h->more_count + 1) * sizeof(*more));
@@ -94,6 +95,8 @@ int host_make_toolbox(struct host *h, struct err *err)
         .more = more,
         .wants = h->pool.type ? pool_wants : NULL,
         .wants_arg = &h->pool,
+        .defers = h->defers,
+        .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
@@ -131,6 +134,17 @@ int host_make_toolbox(struct host *h, struct err *err)
         agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     return 0;
+}
+
+/* Agents ask for it when servers have changed, and each on its own thread. */
+int host_make_toolbox(struct host *h, struct err *err)
+{
+    int r;
+
+    (void)ticket_take(&h->boxing, /*cancel=*/NULL, /*err=*/NULL);
+    r = make_toolbox(h, err);
+    ticket_give(&h->boxing);
+    return r;
 }
 
 struct toolbox *host_toolbox(struct host *h)
@@ -390,6 +404,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
+    host_extra_open(h);
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
         host_make_toolbox(h, err) < 0)
         return -1;
@@ -454,6 +469,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->briefing.notice = host_on_trouble;
     h->briefing.notice_arg = h;
     gate_init(&h->gate);
+    ticket_init(&h->boxing);
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
@@ -562,6 +578,7 @@ void host_free(struct host *h)
     strv_release(&h->type_lines);
     buf_release(&h->opening);
     gate_release(&h->gate);
+    ticket_release(&h->boxing);
     hub_free(h->own_hub);
     mem_freep(&h);
 }

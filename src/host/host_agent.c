@@ -20,6 +20,7 @@
 #include "host/asks.h"
 #include "host/child.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/goals.h"
 #include "host/hub.h"
 #include "host/inside.h"
@@ -145,6 +146,7 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .extra = host_extra_source(h),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
         .team = h->team,

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/extra.h"
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
@@ -24,6 +25,7 @@
 #include "host/host.h"
 #include "host/models.h"
 #include "sync/thread.h"
+#include "sync/ticket.h"
 #include "tasks/pool.h"
 
 struct agent;
@@ -97,10 +99,13 @@ struct host {
     struct arena mcp_arena;         /* of mcp_servers */
     const struct json *mcp_servers; /* of a client; NULL: none */
     atomic_uint mcp_changes;        /* of servers and their tools */
-    unsigned mcp_seen;              /* of those, the ones in the toolbox */
-    int64_t mcp_turn;               /* when that was last changed */
-    struct thread *looking;         /* whether commands can be confined here */
-    struct titling *titling;        /* NULL: nobody has asked for a title */
+    atomic_uint mcp_seen;           /* of those, the ones in the toolbox */
+    struct extra_source extra;
+    bool defers;             /* tools of servers are not part of the request */
+    bool is_undecided;       /* whether they are: that depends on how many there are */
+    struct ticket boxing;    /* whoever makes a toolbox has it */
+    struct thread *looking;  /* whether commands can be confined here */
+    struct titling *titling; /* NULL: nobody has asked for a title */
 
     struct agent *agent;                /* the main one; begins when it is ready */
     struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */

@@ -16,9 +16,11 @@
 #include "guard/workspace.h"
 #include "host/asks.h"
 #include "host/connect.h"
+#include "host/extra.h"
 #include "host/inside.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "mcp/client.h"
 #include "mcp/mcp.h"
 #include "mcp/server_conf.h"
 #include "net/net.h"
@@ -173,32 +175,46 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     return 0;
 }
 
+/* Whether the first request waits for servers: where their tools are part of it, and nobody sits at
+ * a terminal who would have to wait. */
+static bool awaits_servers(struct host *h)
+{
+    if (h->is_interactive)
+        return false;
+    if (!h->defers)
+        return true;
+    for (size_t i = 0; i < mcp_count(h->mcp); i++) {
+        if (mcp_client_at(h->mcp, i) && mcp_server_at(h->mcp, i)->always_loads)
+            return true;
+    }
+    return false;
+}
+
 void host_await_mcp(struct host *h)
 {
     if (!h->mcp)
         return;
-    if (!h->is_interactive)
+    if (awaits_servers(h))
         mcp_wait(h->mcp, HOST_MCP_WAIT_MS, h->cancel);
+    host_extra_decide(h);
     h->mcp_seen = atomic_load(&h->mcp_changes);
-    if (host_make_toolbox(h, /*err=*/NULL) == 0) /* else the one without them stays */
-        agent_set_toolbox(h->agent, h->toolbox);
+    (void)host_make_toolbox(h, /*err=*/NULL); /* else the one without them stays */
 }
 
-/* On the agent's thread, between steps. */
+/* On an agent's thread, between steps. Tools that are part of the request only change between two
+ * turns. */
 void host_refresh_mcp(struct host *h)
 {
     unsigned changes = atomic_load(&h->mcp_changes);
-    struct toolbox *box;
+    bool in_turn;
 
-    if (!h->mcp || changes == h->mcp_seen || h->turn == h->mcp_turn)
+    gate_take(&h->gate);
+    in_turn = h->step > 0;
+    gate_give(&h->gate);
+    if (!h->mcp || changes == atomic_load(&h->mcp_seen) || (!h->defers && in_turn))
         return;
-    h->mcp_seen = changes;
-    h->mcp_turn = h->turn;
-    if (host_make_toolbox(h, /*err=*/NULL) < 0)
-        return;
-    box = host_toolbox(h);
-    agent_set_toolbox(h->agent, box);
-    toolbox_unref(box);
+    atomic_store(&h->mcp_seen, changes);
+    (void)host_make_toolbox(h, /*err=*/NULL);
 }
 
 struct mcp *host_mcp(struct host *h)

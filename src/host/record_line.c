@@ -208,6 +208,8 @@ void record_line_boundary(struct buf *out, const struct record_at *at,
     }
     if (c->todos.len)
         jw_kraw(&w, "todos", c->todos);
+    if (c->found.len > 2)
+        jw_kraw(&w, "preCompactDiscoveredTools", c->found);
     jw_object_end(&w);
     line_end(&w);
 }

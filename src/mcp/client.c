@@ -95,7 +95,9 @@ struct mcp_client {
     enum mcp_state state;
     bool is_asked;   /* to connect anew, and has not begun */
     unsigned asking; /* threads that ask the user */
-    char error[300];
+    char error[500];
+    const char *code;
+    int64_t failed_ms; /* when the last start failed */
     struct mcp_lists *lists;
 
     /* The thread's own. */
@@ -110,7 +112,6 @@ struct mcp_client {
     unsigned pages;
     bool is_refresh;    /* lists are read again in a live connection */
     int64_t refresh_ms; /* when they shall be; 0: not */
-    int64_t failed_ms;  /* when the last start failed */
     unsigned questions;
     bool is_lost, has_tools_changed;
     struct err lost;
@@ -158,7 +159,31 @@ void mcp_lists_unref(struct mcp_lists *l)
     free(l);
 }
 
-static void client_show(struct mcp_client *c, enum mcp_state state, const char *error,
+static const char *code_of(const struct err *why)
+{
+    switch (why ? why->code : ERR_NONE) {
+    case ERR_NONE:
+        return "";
+    case ERR_NOT_FOUND:
+        return "ENOENT";
+    case ERR_DENIED:
+        return "EACCES";
+    case ERR_TIMEOUT:
+        return "CONNECT_TIMEOUT";
+    case ERR_PROTOCOL:
+    case ERR_BAD_INPUT:
+    case ERR_TOO_BIG:
+        return "PROTOCOL";
+    case ERR_AUTH:
+        return "AUTH";
+    default:
+        return str_find_nocase(str_of(why->text), STR("refused")) < strlen(why->text)
+                   ? "ECONNREFUSED"
+                   : "CONNECTION_CLOSED";
+    }
+}
+
+static void client_show(struct mcp_client *c, enum mcp_state state, const struct err *why,
                         struct mcp_lists *lists)
 {
     struct mcp_lists *old = NULL;
@@ -166,7 +191,10 @@ static void client_show(struct mcp_client *c, enum mcp_state state, const char *
     gate_take(&c->gate);
     c->state = state;
     c->is_asked = c->is_asked && state != MCP_CONNECTING;
-    snprintf(c->error, sizeof(c->error), "%s", error ? error : "");
+    snprintf(c->error, sizeof(c->error), "%s", why ? why->text : "");
+    c->code = code_of(why);
+    if (state == MCP_FAILED)
+        c->failed_ms = clock_mono_ms();
     if (lists) {
         old = c->lists;
         c->lists = lists;
@@ -186,6 +214,7 @@ void mcp_client_look(struct mcp_client *c, struct mcp_look *ret)
     if (ret->lists)
         __atomic_add_fetch(&ret->lists->refs, 1, __ATOMIC_ACQ_REL);
     memcpy(ret->error, c->error, sizeof(ret->error));
+    ret->code = c->code ? c->code : "";
     gate_give(&c->gate);
 }
 
@@ -280,7 +309,6 @@ static void client_fail(struct mcp_client *c, enum mcp_state state, const struct
     c->start_due_ms = 0;
     c->refresh_ms = 0;
     c->is_lost = false;
-    c->failed_ms = clock_mono_ms();
     mcp_lists_unref(TAKE_PTR(c->building));
     while (c->pending.len) {
         struct client_call *call = c->pending.ptr[0].call;
@@ -298,7 +326,7 @@ static void client_fail(struct mcp_client *c, enum mcp_state state, const struct
     }
     c->waiting.len = 0;
     wire_free(wire);
-    client_show(c, state, why->text, NULL);
+    client_show(c, state, why, NULL);
 }
 
 static void client_connected(struct mcp_client *c)
@@ -912,6 +940,17 @@ void mcp_client_reconnect(struct mcp_client *c)
     c->is_asked = true;
     gate_give(&c->gate);
     client_order(c, MAIL_RECONNECT, NULL);
+}
+
+bool mcp_client_has_rested(struct mcp_client *c)
+{
+    bool has;
+
+    gate_take(&c->gate);
+    has =
+        !c->is_asked && c->state == MCP_FAILED && clock_mono_ms() - c->failed_ms >= CLIENT_REST_MS;
+    gate_give(&c->gate);
+    return has;
 }
 
 void mcp_client_free(struct mcp_client *c)

@@ -27,6 +27,7 @@ struct net;
 #define MCP_CALL_MS (10LL * 60 * 1000)      /* without any message about the call */
 #define MCP_CALL_MAX_MS (4LL * 3600 * 1000) /* in all */
 #define MCP_START_MS (30 * 1000)
+#define MCP_START_MAX_MS (600 * 1000) /* whatever its settings say */
 #define MCP_MAX_TOOLS 2000
 #define MCP_MAX_PAGES 200
 #define MCP_MAX_TEXT ((size_t)2048) /* characters of instructions that the model sees */
@@ -52,7 +53,8 @@ struct mcp_lists {
 struct mcp_look {
     enum mcp_state state;
     struct mcp_lists *lists; /* a reference of yours; NULL: never connected */
-    char error[300];         /* of FAILED and NEEDS_AUTH */
+    char error[500];         /* of FAILED and NEEDS_AUTH */
+    const char *code;        /* the same, in one word: "ECONNREFUSED" */
 };
 
 struct mcp_client_spec {
@@ -82,6 +84,8 @@ void mcp_lists_unref(struct mcp_lists *l);
 /* Until it is connected or has failed, at most so long: 0, or -1 with the reason. */
 int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, struct err *err);
 void mcp_client_reconnect(struct mcp_client *c); /* now, also after a failure */
+/* It has failed, and that was a while ago: another try makes sense. */
+bool mcp_client_has_rested(struct mcp_client *c);
 
 struct mcp_request {
     const char *method; /* "tools/call" */

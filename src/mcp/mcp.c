@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/extra.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -26,7 +27,7 @@
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
-#define MCP_MAX_ALL_TOOLS 3000
+#define MCP_MAX_ALL_TOOLS 10000
 #define MCP_RESULT_BYTES ((size_t)100 * 1000)
 #define MCP_RESULT_MAX ((size_t)500 * 1000)
 #define MCP_MAX_SCHEMA ((size_t)64 << 10)
@@ -327,25 +328,23 @@ static void write_flat_schema(const struct json *schema, const char *choice, str
     map_release(&required);
 }
 
-/* NULL: it is no schema of an object. */
-static const char *schema_text(const struct json *schema, struct arena *arena)
+/* The schema as the server has it, an object's; NULL: it is none. ret_shown: another one for
+ * providers, or NULL. */
+static const char *schema_text(const struct json *schema, struct arena *arena,
+                               const char **ret_shown)
 {
     static const char *const choices[] = {"anyOf", "oneOf", "allOf"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(MCP_MAX_SCHEMA);
+    CLEANUP(buf_release) struct buf flat = BUF_INIT(MCP_MAX_SCHEMA);
     struct str type = json_get_str(schema, "type");
     struct jw w;
 
+    *ret_shown = NULL;
     if (!schema)
         return "{\"type\":\"object\"}";
     if (!json_is(schema, JSON_OBJECT) || (json_get(schema, "type") && !str_is(type, "object")))
         return NULL;
     jw_init(&w, &text, 0);
-    for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
-        if (json_is(json_get(schema, choices[i]), JSON_ARRAY)) {
-            write_flat_schema(schema, choices[i], &w);
-            return text.over ? NULL : arena_cstr(arena, buf_str(&text));
-        }
-    }
     if (type.len) {
         jw_json(&w, schema);
     } else {
@@ -357,7 +356,14 @@ static const char *schema_text(const struct json *schema, struct arena *arena)
         }
         jw_object_end(&w);
     }
-    return text.over ? NULL : arena_cstr(arena, buf_str(&text));
+    for (size_t i = 0; i < ARRAY_LEN(choices) && !flat.len; i++) {
+        if (!json_is(json_get(schema, choices[i]), JSON_ARRAY))
+            continue;
+        jw_init(&w, &flat, 0);
+        write_flat_schema(schema, choices[i], &w);
+        *ret_shown = arena_cstr(arena, buf_str(&flat));
+    }
+    return text.over || flat.over ? NULL : arena_cstr(arena, buf_str(&text));
 }
 
 static bool is_offered(const struct mcp_server *s, struct str name)
@@ -379,7 +385,9 @@ static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json
 {
     const struct mcp_server *s = mcp_client_server(c);
     struct mcp_tool *arg = arena_new(&t->arena, struct mcp_tool);
-    const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena);
+    const char *shown;
+    const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena, &shown);
+    struct str hint = json_get_str(json_get(tool, "_meta"), "anthropic/searchHint");
     bool reads = json_get_bool(json_get(tool, "annotations"), "readOnlyHint", false);
 
     if (!schema) {
@@ -394,9 +402,13 @@ static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json
     arg->name = arena_cstr(&t->arena, json_get_str(tool, "name"));
     *vec_add(&t->rows) = (struct tool_entry){
         .name = arena_cstr(&t->arena, str_of(name)),
-        .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), MCP_MAX_TEXT)),
+        .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), EXTRA_MAX_TEXT)),
         .schema = schema,
-        .flags = reads ? TOOL_CONCURRENT : 0,
+        .shown_schema = shown,
+        .hint = hint.len ? arena_cstr(&t->arena, str_clip(hint, MCP_MAX_TEXT)) : NULL,
+        .server = s->name,
+        .raw_name = arg->name,
+        .flags = (reads ? TOOL_CONCURRENT : 0) | (s->always_loads ? 0 : TOOL_DEFERRED),
         .max_result = result_limit(tool),
         .arg = arg,
         .run = mcp_tool_run,

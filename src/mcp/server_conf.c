@@ -266,6 +266,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_ms(s, entry, "timeout", 1000, &s->timeout_ms);
     read_ms(s, entry, "startTimeout", 1, &s->start_ms);
     s->inherits = json_get_bool(entry, "inheritEnv", s->scope != MCP_PROJECT);
+    s->always_loads = json_get_bool(entry, "alwaysLoad", false);
     if (json_get(entry, "headersHelper"))
         server_fails(s, "headersHelper is not supported yet");
 }

@@ -75,6 +75,7 @@ struct mcp_server {
     char *url;                   /* http, sse */
     struct strv headers;         /* "Name: value" */
     struct strv allow, deny;     /* raw names of tools; an empty allow list allows all */
+    bool always_loads;           /* its tools are part of every request */
     int64_t timeout_ms;          /* of a call; 0: the default */
     int64_t start_ms;            /* of the start; 0: the default */
     struct buf entry;            /* as it is written, nothing expanded */

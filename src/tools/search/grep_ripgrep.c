@@ -23,6 +23,7 @@
 #include "tools/search/grep_search.h"
 
 #define MAX_OUTPUT ((size_t)64 << 20)
+#define RG_TIMEOUT_MS 10000
 
 /* Reads ripgrep's lines, file by file. */
 struct reader {
@@ -183,7 +184,8 @@ int grep_search_ripgrep(const struct grep_search *s, struct grep_results *result
         .envp = (const char *const *)s->environ,
         .dir = dir,
         .max_output = MAX_OUTPUT,
-        .timeout_ms = s->timeout_ms,
+        /* It waits where an ignore file is a named pipe; the built-in engine does not. */
+        .timeout_ms = s->timeout_ms < RG_TIMEOUT_MS ? s->timeout_ms : RG_TIMEOUT_MS,
     };
     struct proc_result p = {0};
     struct err why = {0};
