@@ -436,6 +436,7 @@ void agent_begin(struct agent *a, const struct agent_spec *spec)
 {
     a->spec.net = spec->net;
     a->spec.system = spec->system;
+    a->spec.plan_steps = spec->plan_steps;
     a->spec.context = spec->context;
     a->spec.journal = spec->journal;
     a->is_begun = true;

@@ -87,6 +87,7 @@ struct agent_spec {
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
+    struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */

@@ -149,7 +149,7 @@ static void attach_work(struct agent *a, struct attached *s)
         reminder_add(&text, buf_str(&where));
     }
     s->mode = permit_mode(a->spec.permit);
-    reminder_mode(&text, MODE_DEFAULT, s->mode);
+    reminder_mode(&text, MODE_DEFAULT, s->mode, a->spec.plan_steps);
     attach_reminders(s, buf_str(&text));
 }
 

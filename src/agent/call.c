@@ -266,6 +266,7 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
     buf_init(&c->expanded, TOOL_MAX_TEXT);
     buf_init(&c->effects, TOOL_MAX_TEXT);
     buf_init(&c->context, HOOK_MAX_TEXT);
+    buf_init(&c->denied_why, HOOK_MAX_TEXT);
     buf_init(&c->stop_reason, HOOK_MAX_TEXT);
     c->id = arena_str(&c->arena, block->id);
     c->name = arena_str(&c->arena, block->name);
@@ -662,6 +663,7 @@ void call_free(struct call *c)
     buf_release(&c->expanded);
     buf_release(&c->effects);
     buf_release(&c->context);
+    buf_release(&c->denied_why);
     buf_release(&c->stop_reason);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);

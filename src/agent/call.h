@@ -61,6 +61,8 @@ struct call {
     struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty: not known */
     bool ran;           /* its handler was called */
     bool denied;
+    const char *denied_by; /* ask.h's reason_type, where nobody was asked; NULL: by somebody */
+    struct buf denied_why;
     bool unanswered; /* denied because nobody could be asked */
     bool stop_turn;  /* a hook said "continue": false */
     bool interrupt;  /* a denial that ends the turn */

@@ -86,6 +86,7 @@ struct turn {
     struct buf final_args; /* of the final tool: JSON */
     struct buf deferred;   /* JSON of a call that a hook has deferred; or empty */
     struct buf denials;    /* JSON objects, comma-separated */
+    struct strv heard;     /* uuids of inputs */
     struct buf note;       /* why it ended, for a person */
     struct buf tail;       /* of the next request, behind the history */
     int64_t most_wait_ms;  /* that a server may ask for; 0: as usual */

@@ -41,6 +41,7 @@ struct toolbox {
     VEC(struct toolbox_row) rows;
     VEC(struct llm_tool) llm;             /* that are sent */
     VEC(const struct tool_entry *) extra; /* that are not */
+    struct map aliases;                   /* to the name that is meant */
     struct map by_name;                   /* to the row's index, plus one */
     struct gate gate;                     /* of what follows */
     struct word_index *index;
@@ -68,6 +69,7 @@ void toolbox_unref(struct toolbox *t)
     word_index_free(t->index);
     gate_release(&t->gate);
     map_release(&t->by_name);
+    map_release(&t->aliases);
     arena_release(&t->arena);
     toolbox_unref(t->from);
     mem_freep(&t);
@@ -229,6 +231,18 @@ static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
     return 0;
 }
 
+static void toolbox_take_aliases(struct toolbox *t, const struct toolbox_spec *spec)
+{
+    if (spec->from) {
+        MAP_EACH(&spec->from->aliases, it) {
+            map_set(&t->aliases, it->key, it->value); /* `from` lives as long */
+        }
+    }
+    for (size_t i = 0; spec->aliases && i + 1 < spec->aliases->len; i += 2)
+        map_set(&t->aliases, str_of(spec->aliases->ptr[i]),
+                arena_cstr(&t->arena, str_of(spec->aliases->ptr[i + 1])));
+}
+
 static void toolbox_write_names(struct toolbox *t)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(TOOLBOX_MAX_SCHEMA);
@@ -285,6 +299,7 @@ int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct er
     }
     if (t->extra.len)
         qsort(t->extra.ptr, t->extra.len, sizeof(*t->extra.ptr), by_server);
+    toolbox_take_aliases(t, spec);
     toolbox_write_names(t);
     *ret = t;
     return 0;
@@ -301,8 +316,11 @@ const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count)
 
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name)
 {
+    const char *meant = map_get(&t->aliases, name);
     uintptr_t at;
 
+    if (meant)
+        name = str_of(meant);
     if (str_is(name, "Task"))
         name = STR("Agent");
     at = (uintptr_t)map_get(&t->by_name, name);

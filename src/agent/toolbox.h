@@ -32,6 +32,9 @@ struct toolbox_spec {
     /* The names that may be used; NULL: all. Those of others (rule_knows_tool()) are passed over,
      * unknown ones are an error. */
     const struct strv *only;
+    const struct strv
+        *aliases; /* name, the tool that is meant, name, …; NULL: none. One that a
+                     row is for is not looked at again. Children have their parent's */
     /* Another choice among the rows; NULL: all. */
     bool (*wants)(void *arg, const struct tool_entry *e);
     void *wants_arg;
@@ -65,7 +68,7 @@ int tool_structured(struct str schema, struct arena *arena, struct tool_entry *r
                     struct err *err);
 
 const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count);
-/* Deferred ones too. NULL when the session has no such tool; Task is Agent. */
+/* Deferred ones too. NULL when the session has no such tool; Task is Agent, and aliases count. */
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name);
 const struct json *toolbox_schema(const struct toolbox *t, const struct tool_entry *e);
 /* The tool that a turn must not end without (TOOL_OWED); NULL: none. */

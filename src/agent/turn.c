@@ -440,6 +440,21 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
 
 /* ---- Beginning and end ---- */
 
+static void turn_name_folders(const struct agent *a, struct event *e)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
+    struct jw w;
+
+    workspace_dirs(a->spec.workspace, &dirs);
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    for (size_t i = 1; i < dirs.len; i++) /* the first is where it works */
+        jw_cstr(&w, dirs.ptr[i]);
+    jw_array_end(&w);
+    e->data = arena_str(&e->arena, buf_str(&json));
+}
+
 void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     CLEANUP(mem_freep) char *cwd = NULL;
@@ -455,6 +470,8 @@ void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in
     e->text = arena_str(&e->arena, str_of(cwd));
     e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
     e->id = arena_str(&e->arena, str_of(in->uuid));
+    e->name = arena_str(&e->arena, conf_get_str(a->spec.conf, "outputStyle"));
+    turn_name_folders(a, e);
     agent_emit(a, e, t->cancel);
 }
 
@@ -519,6 +536,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     cancel_unref(t->cancel);
     buf_release(&t->final_args);
     buf_release(&t->denials);
+    strv_release(&t->heard);
     buf_release(&t->deferred);
     buf_release(&t->note);
     buf_release(&t->tail);

@@ -19,11 +19,12 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
+#define TURN_MAX_HEARD 64     /* inputs of a turn that its result names */
 #define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
 /* told: for people, what else came of it. */
 static void emit_user(const struct agent *a, const struct block *blocks, size_t count,
-                      const char *uuid, enum event_user user, struct str told,
+                      const char *uuid, enum event_user user, bool is_named, struct str told,
                       struct cancel *cancel)
 {
     struct event *e = agent_event(a, EVENT_USER);
@@ -40,6 +41,7 @@ static void emit_user(const struct agent *a, const struct block *blocks, size_t 
     e->id = arena_str(&e->arena, str_of(uuid));
     memcpy(e->uuid, uuid, ID_UUID_LEN);
     e->user = user;
+    e->is_named = is_named;
     e->show = arena_str(&e->arena, told);
     agent_emit(a, e, cancel);
 }
@@ -47,7 +49,7 @@ static void emit_user(const struct agent *a, const struct block *blocks, size_t 
 void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
                      const char *uuid, enum event_user user, struct cancel *cancel)
 {
-    emit_user(a, blocks, count, uuid, user, STR(""), cancel);
+    emit_user(a, blocks, count, uuid, user, /*is_named=*/false, STR(""), cancel);
 }
 
 int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
@@ -71,7 +73,8 @@ static int turn_say(struct agent *a, struct turn *t, const struct block *blocks,
     int r = agent_keep_user(a, blocks, count, uuid, user, err);
 
     t->unwritten = t->unwritten || r < 0;
-    emit_user(a, blocks, count, uuid, user, told, t->cancel);
+    emit_user(a, blocks, count, uuid, user, user == USER_INPUT && strv_has(&t->heard, str_of(uuid)),
+              told, t->cancel);
     return r;
 }
 
@@ -245,7 +248,7 @@ static void turn_say_mode(struct agent *a)
 
     if (now == a->told_mode)
         return;
-    reminder_mode(&blocks, a->told_mode, now);
+    reminder_mode(&blocks, a->told_mode, now, a->spec.plan_steps);
     a->told_mode = now;
     agent_say_reminders(a, buf_str(&blocks));
 }
@@ -459,8 +462,8 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
             agent_keep_user(a, in->message->blocks, in->message->len, uuid, USER_INPUT, &t->err);
 
         t->unwritten = t->unwritten || r < 0;
-        emit_user(a, in->message->blocks, in->message->len, uuid, USER_ADDED, /*told=*/STR(""),
-                  t->cancel);
+        emit_user(a, in->message->blocks, in->message->len, uuid, USER_ADDED,
+                  /*is_named=*/false, /*told=*/STR(""), t->cancel);
         return r;
     }
     return turn_say(a, t, in->message->blocks, in->message->len, uuid,
@@ -502,6 +505,8 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
+    if (in->is_named && t->heard.len < TURN_MAX_HEARD)
+        strv_adds(&t->heard, in->uuid);
     if (asked == 0)
         r = turn_say_input(a, t, in, uuid, between);
     agent_unkeep(a, QUEUE_DEQUEUE, in);

@@ -121,6 +121,11 @@ static void options_tools(struct session_options *o, const struct args *args)
     }
 }
 
+static void options_say_wait(const char *text)
+{
+    say("%s", text);
+}
+
 static int options_session(const struct args *args, struct session_spec *ret, struct err *err)
 {
     *ret = (struct session_spec){
@@ -132,6 +137,7 @@ static int options_session(const struct args *args, struct session_spec *ret, st
         .at = args_get(args, OPT_RESUME_SESSION_AT),
         .drops = args_get(args, OPT_RESUME_DROPS_TURN),
         .is_unkept = args->given[OPT_NO_SESSION_PERSISTENCE],
+        .on_wait = options_say_wait,
     };
     return ret->id ? options_session_id(ret->id, err) : 0;
 }

@@ -16,7 +16,7 @@
 #include "sync/cancel.h"
 
 #define LOG_EVENTS 2000
-#define SAVE_PATIENCE_MS 300 /* of an answer, for a busy database */
+#define SAVE_PATIENCE_MS 100 /* of an answer, for a busy database */
 #define STOPPED                                                                                    \
     (1u << GOAL_PAUSED | 1u << GOAL_BLOCKED | 1u << GOAL_USAGE_LIMITED | 1u << GOAL_BUDGET_LIMITED)
 

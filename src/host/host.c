@@ -85,6 +85,7 @@ static int make_toolbox(struct host *h, struct err *err)
     struct toolbox_spec spec = {
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
+        .aliases = &h->aliases,
         .provider = &h->models.list[0],
         .permit = h->permit,
         .more = more,
@@ -468,6 +469,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->children = children_new(h);
     h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
+    buf_init(&h->plan_steps, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
@@ -558,6 +560,8 @@ void host_free(struct host *h)
     vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
+    buf_release(&h->plan_steps);
+    strv_release(&h->aliases);
     buf_release(&h->system);
     buf_release(&h->context);
     gate_release(&h->gate);
@@ -695,6 +699,24 @@ int host_set_prompt(struct host *h, const struct str *system, const struct str *
     if (append)
         prompt_spec_append(&h->prompt, *append);
     return 0;
+}
+
+int host_set_plan(struct host *h, struct str steps, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    buf_clear(&h->plan_steps);
+    buf_add(&h->plan_steps, steps);
+    return buf_check(&h->plan_steps, err);
+}
+
+int host_set_aliases(struct host *h, const struct strv *names, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    strv_clear(&h->aliases);
+    strv_add_all(&h->aliases, names);
+    return host_make_toolbox(h, err);
 }
 
 int host_set_schema(struct host *h, struct str schema, struct err *err)

@@ -192,6 +192,7 @@ static int host_prepare(struct host *h, struct err *err)
     host_await_mcp(h);
     rest.net = h->net;
     rest.system = buf_str(&h->system);
+    rest.plan_steps = buf_str(&h->plan_steps);
     rest.context = buf_str(&h->context);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);

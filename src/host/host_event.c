@@ -64,6 +64,16 @@ static void note_turn(struct host *h, struct event *e)
         keep_event(&h->last_step, e);
 }
 
+int64_t host_count_result(struct host *h)
+{
+    int64_t index;
+
+    gate_take(&h->gate);
+    index = h->results++;
+    gate_give(&h->gate);
+    return index;
+}
+
 /* From the threads of agents and of their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -72,7 +82,7 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
     bool is_main = identity_is_main(&e->by);
 
     if (e->kind == EVENT_TURN_DONE && is_main)
-        answer_end_turn(host_goal(h), h->of_run, e);
+        answer_end_turn(host_goal(h), h->of_run, host_count_result(h), e);
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;

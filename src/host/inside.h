@@ -55,7 +55,8 @@ struct host {
     bool has_only_tools;
     struct prompt_spec prompt;
     struct briefing briefing;
-    struct buf schema;
+    struct buf schema, plan_steps;
+    struct strv aliases; /* of tools: name, what is meant, … */
     struct hook_registry *registry;
     struct runner *runner;
     struct hook_watch aside_watch; /* of those that nobody waits for */
@@ -106,6 +107,7 @@ struct host {
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
+    int64_t results; /* that were told */
     struct event *last_turn, *last_step;
     struct host_lines lines;
 };

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "conf/conf.h"
 #include "context/style.h"
 #include "goal/goal.h"
 #include "guard/permit.h"
@@ -34,6 +35,7 @@
 #include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
+#define CONTROL_MAX_ALIASES 1000
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
 #define CONTROL_PROMPT_BOUNDARY                                                                    \
     "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" /* between parts, for caches                              \
@@ -243,6 +245,31 @@ static int take_disallowed(struct control_call *call, const struct json *v, stru
     return 0;
 }
 
+static int take_aliases(struct control_call *call, const struct json *v, struct err *err)
+{
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+
+    if (!json_is(v, JSON_OBJECT) || json_len(v) > CONTROL_MAX_ALIASES)
+        return err_set(err, ERR_BAD_INPUT, "toolAliases must be an object of at most %d names",
+                       CONTROL_MAX_ALIASES);
+    JSON_EACH(v, name) {
+        if (!json_str(name).len)
+            return err_set(err, ERR_BAD_INPUT, "toolAliases: %.*s must name a tool",
+                           STR_ARG(str_clip(json_key(name), 60)));
+        strv_add(&names, json_key(name));
+        strv_add(&names, json_str(name));
+    }
+    return host_set_aliases(call->session->host, &names, err) < 0 ? err_prefix(err, "toolAliases")
+                                                                  : 0;
+}
+
+static int take_plan(struct control_call *call, const struct json *v, struct err *err)
+{
+    return host_set_plan(call->session->host, json_str(v), err) < 0
+               ? err_prefix(err, "planModeInstructions")
+               : 0;
+}
+
 /* One row for each member: whoever implements one writes its function. Without one it is refused
  * where the client and the user see it: in the answer, as a message, on standard error. */
 static const struct initialize_row {
@@ -256,8 +283,8 @@ static const struct initialize_row {
     {"mcpServers", NULL, "mcp_servers_applied"},
     {"plugins", NULL, "plugins_applied"},
     {"agents", NULL, NULL},
-    {"toolAliases", NULL, NULL},
-    {"planModeInstructions", NULL, NULL},
+    {"toolAliases", take_aliases, "tool_aliases_applied"},
+    {"planModeInstructions", take_plan, "plan_mode_instructions_applied"},
     {"skills", NULL, NULL},
     {"excludeDynamicSections", NULL, NULL},
     {"promptSuggestions", NULL, NULL},
@@ -347,14 +374,13 @@ static int take_initialize(struct control_call *call, struct err *err)
     return 0;
 }
 
-/* What may be typed instead of words for the model, or only the skills of it. */
-static void write_commands(struct slash *slash, struct jw *w, const char *key, bool skills_only)
+/* What may be typed instead of a prompt, or only the skills of it. */
+static void write_commands(struct slash *slash, struct jw *w, bool skills_only)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     slash_item_vec items = VEC_INIT;
 
     slash_list(slash, &arena, &items);
-    jw_key(w, key);
     jw_array(w);
     VEC_EACH(&items, item) {
         if (skills_only && !item->is_skill)
@@ -369,6 +395,19 @@ static void write_commands(struct slash *slash, struct jw *w, const char *key, b
     vec_release(&items);
 }
 
+/* All commands, as the client is told them, or told again when they have changed. */
+static void tell_commands(struct control_call *call, struct jw *answer)
+{
+    CLEANUP(buf_release) struct buf commands = BUF_INIT(CONTROL_MAX_ANSWER);
+    struct jw w;
+
+    jw_init(&w, &commands, JW_CLEAN);
+    write_commands(call->session->slash, &w, /*skills_only=*/false);
+    if (answer)
+        jw_kraw(answer, "commands", buf_str(&commands));
+    peer_say_commands(call->peer, buf_str(&commands), /*know=*/answer);
+}
+
 static void write_styles(struct control_call *call, struct jw *w)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
@@ -380,13 +419,14 @@ static void write_styles(struct control_call *call, struct jw *w)
 static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
+    struct str style = conf_get_str(host_conf(call->session->host), "outputStyle");
     enum permit_mode mode = permit_mode(host_permit(call->session->host));
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_commands(call->session->slash, w, "commands", /*skills_only=*/false);
+    tell_commands(call, w);
     write_none(w, "agents");
-    jw_kcstr(w, "output_style", "default");
+    jw_kstr(w, "output_style", style.len ? style : STR("default"));
     write_styles(call, w);
     write_models(call, w);
     jw_key(w, "account");
@@ -665,7 +705,9 @@ static int do_get_binary_version(struct control_call *call, struct jw *w, struct
 static int do_reload_skills(struct control_call *call, struct jw *w, struct err *err)
 {
     (void)err;
-    write_commands(call->session->slash, w, "skills", /*skills_only=*/true);
+    jw_key(w, "skills");
+    write_commands(call->session->slash, w, /*skills_only=*/true);
+    tell_commands(call, /*answer=*/NULL);
     return 0;
 }
 

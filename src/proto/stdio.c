@@ -208,6 +208,7 @@ static int renew(struct stdio *s, struct err *err)
     if (!s->input_over)
         sdk_hooks_reopen(spec->session->hooks);
     peer_enter(s->peer);
+    peer_say_reset(s->peer);
     if (enter(s, err) < 0)
         return -1;
     (void)slash_attend(spec->session->slash, /*uuid=*/STR(""), /*err=*/NULL);

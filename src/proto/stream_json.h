@@ -32,9 +32,9 @@ struct stream_json_options {
 /* What every turn's init line says beside the event. Lent for the renderer's life. */
 struct stream_json_session {
     const char *key_source;        /* "ANTHROPIC_API_KEY", "none" */
-    const char *output_style;      /* "default" */
     const char *const *commands;   /* that may be typed, without the slash; NULL-terminated */
     const char *const *skills;     /* those of them that are skills; NULL: none */
+    const char *const *terminal;   /* those that only a terminal can use; NULL: none */
     const struct buf *mcp_servers; /* JSON array of {name,status}; may change between turns */
 };
 
@@ -42,7 +42,7 @@ struct stream_json {
     struct stream_json_options options;
     const struct stream_json_session *session;
     struct map steps;    /* agent → struct stream_step: what each is saying */
-    struct map progress; /* tool_use_id → whole seconds that were told, plus one */
+    struct map progress; /* tool_use_id → whole seconds that were told */
 };
 
 void stream_json_init(struct stream_json *r, const struct stream_json_options *options,
