@@ -23,7 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/goal_lines.h"
 #include "cmd/text.h"
-#include "goal/display.h"
+#include "goal/report/display.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "json/json.h"
