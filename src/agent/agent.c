@@ -156,13 +156,33 @@ struct talk {
     struct recall *ret;
 };
 
+/* A result for each call: what the agent that begins here has to know of them. */
+static struct message *answer_calls(const struct message *calls)
+{
+    struct message *m = message_new(ROLE_USER, calls->len);
+    struct block text = {.kind = BLOCK_TEXT, .text = STR(AGENT_TALK_RESULT)};
+
+    for (size_t i = 0; i < calls->len; i++) {
+        struct block result = {.kind = BLOCK_TOOL_RESULT,
+                               .id = calls->blocks[i].id,
+                               .name = calls->blocks[i].name,
+                               .content = &text,
+                               .content_len = 1};
+
+        if (calls->blocks[i].kind == BLOCK_TOOL_USE)
+            message_add(m, &result);
+    }
+    return m;
+}
+
 static void agent_answer_talk(struct agent *a, struct talk *t)
 {
     const struct history *h = &a->history;
-    size_t count = h->list.len - (h->open.len > 0); /* without the answer whose calls still run */
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < h->list.len; i++)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
+    if (h->open.len) /* the answer whose calls still run */
+        vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
     extra_write_told(a, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
 }

@@ -90,6 +90,7 @@ struct agent_spec {
     struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
+    const char *own_transcript_path;  /* of a child: its own file; NULL: nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
@@ -157,8 +158,9 @@ void agent_pass(struct agent *a, struct agent_input *claimed);
 struct inputs *agent_inputs(struct agent *a);
 /* No turn runs and no input waits. */
 bool agent_rests(struct agent *a);
-/* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
- * Waits for the agent's thread. */
+/* The conversation so far, for an agent that begins with it: a copy, in which calls that still run
+ * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
+#define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
 /* Before it begins: where what waits was written down. */
 void agent_keep_in(struct agent *a, struct journal *journal);

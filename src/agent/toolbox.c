@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -251,8 +252,10 @@ static void toolbox_write_names(struct toolbox *t)
     jw_init(&w, &names, 0);
     jw_array(&w);
     VEC_EACH(&t->rows, row) {
-        if (!(row->entry->flags & TOOL_HIDDEN))
-            jw_cstr(&w, row->entry->name);
+        const char *name = row->entry->name;
+
+        if (!(row->entry->flags & TOOL_HIDDEN)) /* Agent by the name that SDKs look for */
+            jw_cstr(&w, strcmp(name, "Agent") == 0 ? "Task" : name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));

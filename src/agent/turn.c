@@ -140,15 +140,20 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    bool is_main = identity_is_main(&a->spec.identity);
+    enum hook_event event = is_main ? HOOK_STOP : HOOK_SUBAGENT_STOP;
+    struct str subject = str_of(is_main || !a->spec.identity.type ? "" : a->spec.identity.type);
     int64_t cap = turn_stop_cap(a);
     struct err err = {0};
     struct jw w;
 
-    if (!agent_session_hook_wanted(a, HOOK_STOP, STR("")))
+    if (!agent_hook_wanted(a, event, subject))
         return 0;
     jw_init(&w, &json, 0);
-    agent_hook_begin(a, &w, HOOK_STOP);
+    agent_hook_begin(a, &w, event);
     jw_kbool(&w, "stop_hook_active", t->sent_back);
+    if (!is_main && a->spec.own_transcript_path)
+        jw_kcstr(&w, "agent_transcript_path", a->spec.own_transcript_path);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_key(&w, "background_tasks");
     task_write_running(a->spec.workspace, &w);
@@ -156,7 +161,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_array(&w);
     jw_array_end(&w);
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
+    (void)agent_hook_run(a, event, subject, buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
     hook_lines_write(a, &o);
     if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
         return 0;

@@ -318,8 +318,32 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     }
 }
 
+/* The same for an agent that another one has started; it cannot be refused, nor ended. */
+static void turn_ask_agent_start(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct str type = str_of(a->spec.identity.type ? a->spec.identity.type : "");
+    struct err err = {0};
+    struct jw w;
+
+    if (a->asked_start || !agent_hook_wanted(a, HOOK_SUBAGENT_START, type))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_SUBAGENT_START);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_SUBAGENT_START, type, buf_str(&json), /*call=*/NULL, t->cancel, &o,
+                         &err);
+    buf_add(&a->start_context, buf_str(&o.context));
+}
+
 void turn_ask_start(struct agent *a, struct turn *t)
 {
+    if (!identity_is_main(&a->spec.identity)) {
+        turn_ask_agent_start(a, t);
+        a->asked_start = true;
+        return;
+    }
     if (!a->asked_start)
         turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
                              &a->start_context, &a->start_words);
@@ -446,6 +470,7 @@ static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_i
     message_text(in->message, &bare);
     notice_wrap(buf_str(&bare), &text);
     block.text = buf_str(&text);
+    block.id = str_of(in->run); /* for the record alone */
     return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
                     /*told=*/STR(""), &t->err);
 }

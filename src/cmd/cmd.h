@@ -52,6 +52,7 @@ extern const struct command cmd_demo;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
+extern const struct command cmd_agents;
 extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_mcp;

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
-#include "goal/row_json.h"
+#include "goal/report/row_json.h"
 #include "guard/permit.h"
 #include "host/feed.h"
 #include "host/host.h"

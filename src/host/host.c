@@ -46,6 +46,8 @@
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tasks/entries.h"
 #include "tasks/team/team.h"
 #include "tools/background.h"
@@ -66,8 +68,11 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &h->agent_tool);
     vec_push(&h->tools, &tool_task_output_entry);
     vec_push(&h->tools, &tool_task_stop_entry);
+    vec_push(&h->tools, &h->message_tool);
+    vec_push(&h->tools, &tool_list_agents_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
     VEC_EACH(&h->added, e) {
@@ -89,6 +94,8 @@ static int make_toolbox(struct host *h, struct err *err)
         .provider = &h->models.list[0],
         .permit = h->permit,
         .more = more,
+        .wants = h->pool.type ? pool_wants : NULL,
+        .wants_arg = &h->pool,
         .defers = h->defers,
         .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
@@ -399,7 +406,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
     host_extra_open(h);
-    if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
+    if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
+        host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
     return host_start_mcp(h, ret_notes, err);
@@ -466,6 +474,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
+    buf_init(&h->types, BUF_NO_LIMIT);
+    buf_init(&h->opening, BUF_NO_LIMIT);
     h->children = children_new(h);
     h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
@@ -494,6 +504,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_team(h);
     host_make_agent(h);
+    host_recall_agents(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
         return -1;
@@ -514,9 +525,12 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    agents_close(h->agents);
     team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    agents_free(h->agents);
+    definitions_unref(h->types_read);
     inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
@@ -564,6 +578,9 @@ void host_free(struct host *h)
     strv_release(&h->aliases);
     buf_release(&h->system);
     buf_release(&h->context);
+    buf_release(&h->types);
+    strv_release(&h->type_lines);
+    buf_release(&h->opening);
     gate_release(&h->gate);
     ticket_release(&h->boxing);
     hub_free(h->own_hub);
@@ -640,6 +657,11 @@ struct workspace *host_workspace(struct host *h)
 struct spawner *host_spawner(struct host *h)
 {
     return children_spawner(h->children);
+}
+
+struct agents *host_agents(struct host *h)
+{
+    return h->agents;
 }
 
 struct task_table *host_tasks(struct host *h)

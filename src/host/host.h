@@ -33,6 +33,7 @@ struct feed;
 struct goal;
 struct hook_registry;
 struct hook_runner;
+struct agents;
 struct host;
 struct host_choices;
 struct hub;
@@ -112,6 +113,7 @@ struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct agents *host_agents(struct host *h);       /* tasks/agents.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 

@@ -33,6 +33,8 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/definition.h"
+#include "tasks/team/team.h"
 
 /* ---- Built ---- */
 
@@ -119,7 +121,9 @@ void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
     struct agent_spec spec = {
-        .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
+        .identity = {.session = session_id(h->session),
+                     .agent = IDENTITY_MAIN,
+                     .type = h->pool.type ? h->pool.type->name : NULL},
         .conf = h->conf,
         .providers = models,
         .provider_count = models_copy(&h->models, models, MODELS_MAX),
@@ -153,12 +157,12 @@ void host_make_agent(struct host *h)
         .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
-        .news = briefing_news,
-        .near = briefing_near,
-        .again = briefing_again,
-        .loaded = briefing_loaded,
-        .attachment = briefing_attachment,
-        .news_arg = &h->briefing,
+        .news = host_news,
+        .near = host_near,
+        .again = host_again,
+        .loaded = host_loaded,
+        .attachment = host_attachment,
+        .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,
         .cancel = h->cancel,
@@ -186,6 +190,7 @@ static int host_prepare(struct host *h, struct err *err)
     prompt_system(&h->prompt, h->conf, &h->system);
     buf_clear(&h->context);
     buf_add(&h->context, briefing_text(&h->briefing));
+    host_say_types(h);
     runner_set_net(h->runner, h->net);
     if (host_await_net(h, err) < 0)
         return -1;
@@ -193,7 +198,7 @@ static int host_prepare(struct host *h, struct err *err)
     rest.net = h->net;
     rest.system = buf_str(&h->system);
     rest.plan_steps = buf_str(&h->plan_steps);
-    rest.context = buf_str(&h->context);
+    rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);
     host_start_log(h); /* which reads what was said so far */

@@ -26,8 +26,11 @@
 #include "host/models.h"
 #include "sync/thread.h"
 #include "sync/ticket.h"
+#include "tasks/pool.h"
 
 struct agent;
+struct agent_loaded;
+struct agents;
 struct children;
 struct record;
 struct task_table;
@@ -81,8 +84,15 @@ struct host {
     struct surroundings *around; /* begun early; NULL: not */
     char *commits;               /* where it remembers commits */
     struct buf system,
-        context; /* what every agent of the session begins with; made with the first */
+        context;            /* what every agent of the session begins with; made with the first */
+    struct buf opening;     /* context and types: what the main agent is told first */
+    struct strv type_lines; /* the same for the transcript, not written yet */
+    struct buf types;       /* what is said of agent types, with the first input */
     struct children *children;
+    struct agents *agents;
+    struct definitions *types_read;             /* where main's own type is; NULL: it has none */
+    struct pool pool;                           /* what that leaves of the tools */
+    struct tool_entry agent_tool, message_tool; /* with the agents */
     struct task_table *tasks;
     struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
@@ -156,7 +166,17 @@ int host_ask_of(struct host *h, struct provider *provider, struct str system, st
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
 
 /* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+int host_make_agents(struct host *h, struct err *err);
+/* agent_spec.news and its like, with the agent types; arg is the host. */
+void host_say_types(struct host *h);
+void host_news(void *arg, struct cancel *cancel, struct buf *ret);
+void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
+void host_again(void *arg, struct cancel *cancel, struct buf *ret);
+bool host_loaded(void *arg, struct agent_loaded *ret);
+bool host_attachment(void *arg, struct buf *ret);
 void host_listen_tasks(struct host *h);
+/* Agents of the session that is resumed; once its main agent is made. */
+void host_recall_agents(struct host *h);
 bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */

@@ -32,6 +32,8 @@
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
@@ -233,6 +235,32 @@ static int take_nothing(struct control_call *call, const struct json *v, struct 
     return 0;
 }
 
+static int take_agents(struct control_call *call, const struct json *v, struct err *err)
+{
+    return agents_bring(host_agents(call->session->host), json_raw(v), err);
+}
+
+/* Types of agents that can be started. */
+static void write_agents(struct control_call *call, struct jw *w)
+{
+    CLEANUP(definitions_unrefp)
+    struct definitions *l = agents_types(host_agents(call->session->host));
+
+    jw_key(w, "agents");
+    jw_array(w);
+    VEC_EACH(&l->list, it) {
+        if ((*it)->shadowed_by)
+            continue;
+        jw_object(w);
+        jw_kcstr(w, "name", (*it)->name);
+        jw_kstr(w, "description", (*it)->description);
+        if ((*it)->model.len)
+            jw_kstr(w, "model", (*it)->model);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}
+
 static int take_aliases(struct control_call *call, const struct json *v, struct err *err)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
@@ -270,7 +298,7 @@ static const struct initialize_row {
     {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
     {"mcpServers", take_nothing, "mcp_servers_applied"}, /* control_take_servers() */
     {"plugins", NULL, "plugins_applied"},
-    {"agents", NULL, NULL},
+    {"agents", take_agents, "agents_applied"},
     {"toolAliases", take_aliases, "tool_aliases_applied"},
     {"planModeInstructions", take_plan, "plan_mode_instructions_applied"},
     {"skills", NULL, NULL},
@@ -356,6 +384,8 @@ static int take_initialize(struct control_call *call, struct err *err)
         take_title(call, title);
     if (control_take_servers(call, err) < 0)
         return -1;
+    call->session->stops_tasks_itself =
+        json_get_bool(call->request, "perTaskStopAffordance", false);
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
@@ -414,7 +444,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
     tell_commands(call, w);
-    write_none(w, "agents");
+    write_agents(call, w);
     jw_kstr(w, "output_style", style.len ? style : STR("default"));
     write_styles(call, w);
     write_models(call, w);
@@ -456,6 +486,8 @@ static int do_interrupt(struct control_call *call, struct jw *w, struct err *err
 
     (void)err;
     host_interrupt(call->session->host, drop, &queued);
+    if (!call->session->stops_tasks_itself)
+        agents_stop_background(host_agents(call->session->host));
     peer_take_back_asks(call->peer); /* clients expect that before the answer */
     for (size_t i = 0; drop && i < queued.len; i++)
         tell_dropped(call, str_of(queued.ptr[i]));

@@ -51,10 +51,11 @@ struct peer_session {
     struct sdk_hooks *hooks;                /* the owner's; NULL: there is none */
     struct sdk_servers *servers;            /* the same, of the MCP servers inside it */
     bool is_initialized;                    /* by the owner */
-    struct buf first_model;                 /* the name of the one that it started with */
-    struct map said;                        /* uuids of messages that were taken: each runs once */
-    struct mailbox *owner; /* let_go_mail_kind; NULL: a user decides when the session ends */
-    bool ends_itself;      /* one prompt, and the process exits */
+    bool stops_tasks_itself; /* perTaskStopAffordance: an interrupt leaves them alone */
+    struct buf first_model;  /* the name of the one that it started with */
+    struct map said;         /* uuids of messages that were taken: each runs once */
+    struct mailbox *owner;   /* let_go_mail_kind; NULL: a user decides when the session ends */
+    bool ends_itself;        /* one prompt, and the process exits */
 };
 
 /* To the owner's loop: end as if the input had ended, another process resumes the session. */

@@ -450,12 +450,14 @@ static void render_user(const struct stream_json *r, const struct event *e, stru
     struct stream_line l;
     struct jw *w;
 
-    if ((e->user == USER_INPUT && !r->options.replay) || is_reminder(e))
+    bool is_childs = !identity_is_main(&e->by);
+
+    if ((e->user == USER_INPUT && !r->options.replay && !is_childs) || is_reminder(e))
         return;
     w = line_begin(&l, out, e, 0, "user", NULL);
     jw_kraw(w, "message", e->json);
     line_parent(w, e);
-    if (e->user == USER_INPUT) {
+    if (e->user == USER_INPUT && !is_childs) {
         jw_kbool(w, "isReplay", true);
         line_time(w, e);
         jw_kcstr(w, "session_id", e->by.session);
@@ -584,9 +586,23 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     }
 }
 
+/* What another agent than main says is shown as far as its task is main's own. */
+static bool is_passed_over(const struct stream_json *r, const struct event *e)
+{
+    if (identity_is_main(&e->by) || !e->by.depth)
+        return false;
+    if (e->by.depth > 1)
+        return true;
+    return !e->by.in_background && !r->options.forward && e->kind == EVENT_BLOCK_DONE &&
+           e->block != BLOCK_TOOL_USE;
+}
+
 void stream_json_event(struct stream_json *r, const struct event *e, struct buf *out)
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(STREAM_JSON_MAX_LINE);
+
+    if (is_passed_over(r, e))
+        return;
 
     if (!identity_is_main(&e->by) && EVENT_BIT(e->kind) & OF_MAIN) {
         if (e->kind == EVENT_TURN_DONE)

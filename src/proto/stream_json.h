@@ -7,7 +7,9 @@
  * so that one which a broken stream made void leaves no trace; with them, as it is said.
  *
  * A renderer that joins in the middle of a step is silent about it until the next step. What child
- * agents say has their parent_tool_use_id; their turns have no init and no result line.
+ * agents say has their parent_tool_use_id; their turns have no init and no result line. Of an agent
+ * that main waits for, texts are left out unless they are asked for; of one deeper below only what
+ * becomes of its task is told.
  */
 #pragma once
 
@@ -27,6 +29,7 @@ struct stream_json_options {
     bool hooks;   /* --include-hook-events */
     bool replay;  /* --replay-user-messages */
     bool states;  /* CLAUDE_CODE_SDK_READS_SESSION_STATE=1 */
+    bool forward; /* --forward-subagent-text */
 };
 
 /* What every turn's init line says beside the event. Lent for the renderer's life. */

@@ -95,6 +95,12 @@ void line_block(struct jw *w, struct str json)
 void line_parent(struct jw *w, const struct event *e)
 {
     jw_kcstr(w, "parent_tool_use_id", e->by.parent);
+    if (identity_is_main(&e->by) || !e->by.depth)
+        return;
+    jw_kcstr(w, "agent_id", e->by.agent);
+    jw_kcstr(w, "subagent_type", e->by.type);
+    if (e->by.task)
+        jw_kcstr(w, "task_description", e->by.task);
 }
 
 void line_empty_list(struct jw *w, const char *key)

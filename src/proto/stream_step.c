@@ -49,6 +49,12 @@ static void step_free(struct stream_step *s)
     mem_freep(&s);
 }
 
+/* Of other agents only whole lines go out, unless their text is asked for. */
+static bool stream_is_partial(const struct stream_json *r, const struct event *e)
+{
+    return r->options.partial && (r->options.forward || identity_is_main(&e->by) || !e->by.depth);
+}
+
 void stream_step_void(struct stream_json *r, const struct event *e)
 {
     step_free(map_remove(&r->steps, str_of(e->by.agent)));
@@ -281,7 +287,7 @@ void stream_step_started(struct stream_json *r, const struct event *e, struct bu
     buf_add(&s->request_id, e->request_id);
     s->usage = e->usage;
     step_free(map_set(&r->steps, str_of(e->by.agent), s));
-    if (r->options.partial)
+    if (stream_is_partial(r, e))
         partial_message_start(s, e, out);
 }
 
@@ -297,7 +303,7 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
     }
     if (e->kind == EVENT_BLOCK_DELTA && s->open == BLOCK_THINKING)
         render_thought(s, e, out);
-    if (!r->options.partial) {
+    if (!stream_is_partial(r, e)) {
         if (e->kind == EVENT_BLOCK_DONE)
             vec_push(&s->held, event_ref((struct event *)e)); /* counting changes no event */
         return;
@@ -350,7 +356,7 @@ void stream_step_done(struct stream_json *r, const struct event *e, struct buf *
 {
     const struct stream_step *s = step_of(r, e);
 
-    if (s && r->options.partial)
+    if (s && stream_is_partial(r, e))
         partial_message_stop(e, out);
     for (size_t i = 0; s && i < s->held.len; i++)
         render_assistant(s, s->held.ptr[i], e->request_id, out);

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/origin/room_inside.h"
-#include "goal/survey.h"
+#include "goal/origin/survey.h"
 
 struct touched {
     struct room *r;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 #include "goal/goal.h"
 #include "host/host.h"
 #include "json/json.h"
