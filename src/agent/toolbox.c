@@ -326,6 +326,10 @@ const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name)
         name = str_of(meant);
     if (str_is(name, "Task"))
         name = STR("Agent");
+    if (str_is(name, "ListMcpResources"))
+        name = STR("ListMcpResourcesTool");
+    if (str_is(name, "ReadMcpResource"))
+        name = STR("ReadMcpResourceTool");
     at = (uintptr_t)map_get(&t->by_name, name);
     return at ? t->rows.ptr[at - 1].entry : NULL;
 }

@@ -24,6 +24,7 @@
 #include "json/jw.h"
 #include "mcp/client.h"
 #include "mcp/names.h"
+#include "mcp/resources.h"
 #include "mcp/result.h"
 #include "mcp/server_conf.h"
 #include "sync/cancel.h"
@@ -606,6 +607,7 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
     VEC(struct mcp_named) names = VEC_INIT;
     VEC(const struct json *) tools = VEC_INIT;
     VEC(struct mcp_client *) owners = VEC_INIT;
+    bool has_resources = false;
 
     for (size_t i = 0; i < m->count; i++) {
         struct mcp_client *c = mcp_client_at(m, i);
@@ -617,6 +619,7 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
         if (!look.lists)
             continue;
         vec_push(&t->lists, look.lists);
+        has_resources = has_resources || look.lists->has_resources;
         VEC_EACH(&look.lists->tools, tool) {
             struct str name = json_get_str(*tool, "name");
 
@@ -635,6 +638,13 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
     mcp_names_make(names.ptr, names.len);
     for (size_t i = 0; i < tools.len; i++)
         add_row(t, owners.ptr[i], tools.ptr[i], names.ptr[i].name, ret_notes);
+    if (has_resources) {
+        struct tool_entry rows[MCP_RESOURCE_TOOLS];
+
+        mcp_resource_tools(m, rows);
+        for (size_t i = 0; i < MCP_RESOURCE_TOOLS; i++)
+            vec_push(&t->rows, rows[i]);
+    }
     vec_release(&names);
     vec_release(&tools);
     vec_release(&owners);

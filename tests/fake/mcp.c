@@ -1,6 +1,7 @@
 /*
  * mcp: a pretend MCP server on standard input and output, well behaved or not: fake-mcp [KIND]
  *
+ *   resources tools none, resources manual and logo, instructions
  *   (none)    tools echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers 10
  * s later, with progress) noise     writes lines that are no messages all the time      silent
  * answers nothing exits     ends with code 3 and a word about it                huge     sends a
@@ -149,6 +150,21 @@ static void call(struct str id, const struct json *params)
     }
 }
 
+static void read_resource(struct str id, const struct json *params)
+{
+    struct str uri = json_get_str(params, "uri");
+
+    if (str_is(uri, "test://manual"))
+        answer(id,
+               "\"result\":{\"contents\":[{\"uri\":\"test://manual\",\"text\":\"Turn it off and "
+               "on again.\"}]}");
+    else if (str_is(uri, "test://logo"))
+        answer(id, "\"result\":{\"contents\":[{\"uri\":\"test://logo\",\"mimeType\":\"image/"
+                   "png\",\"blob\":\"" PIXEL "\"}]}");
+    else
+        answer(id, "\"error\":{\"code\":-32002,\"message\":\"Resource not found\"}");
+}
+
 static void take(struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -170,6 +186,16 @@ static void take(struct str line)
     }
     if (strcmp(kind, "refuses") == 0)
         answer(id, "\"error\":{\"code\":-32600,\"message\":\"not today\"}");
+    else if (str_is(method, "initialize") && strcmp(kind, "resources") == 0)
+        answer(id,
+               "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"resources\":{}"
+               "},\"instructions\":\"Read the manual first.\",\"serverInfo\":{\"name\":\"fake\","
+               "\"version\":\"1\"}}");
+    else if (str_is(method, "resources/list"))
+        answer(id, "\"result\":{\"resources\":[{\"uri\":\"test://manual\",\"name\":\"manual\"},{"
+                   "\"uri\":\"test://logo\",\"name\":\"logo\",\"mimeType\":\"image/png\"}]}");
+    else if (str_is(method, "resources/read"))
+        read_resource(id, json_get(m, "params"));
     else if (str_is(method, "initialize"))
         answer(id, "\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},"
                    "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
