@@ -12,6 +12,7 @@
 
 #include "agent/call.h"
 #include "agent/compact.h"
+#include "agent/extra.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
@@ -111,6 +112,10 @@ void agent_take_over(struct agent *a)
         a->spec.effort = a->effort_wanted;
     a->new_effort = false;
     lock_give(&a->lock);
+    if (a->spec.extra) {
+        toolbox_unref(toolbox);
+        toolbox = a->spec.extra->toolbox(a->spec.extra);
+    }
     if (toolbox) {
         toolbox_unref(a->spec.toolbox);
         a->spec.toolbox = toolbox;
@@ -151,13 +156,34 @@ struct talk {
     struct recall *ret;
 };
 
+/* A result for each call: what the agent that begins here has to know of them. */
+static struct message *answer_calls(const struct message *calls)
+{
+    struct message *m = message_new(ROLE_USER, calls->len);
+    struct block text = {.kind = BLOCK_TEXT, .text = STR(AGENT_TALK_RESULT)};
+
+    for (size_t i = 0; i < calls->len; i++) {
+        struct block result = {.kind = BLOCK_TOOL_RESULT,
+                               .id = calls->blocks[i].id,
+                               .name = calls->blocks[i].name,
+                               .content = &text,
+                               .content_len = 1};
+
+        if (calls->blocks[i].kind == BLOCK_TOOL_USE)
+            message_add(m, &result);
+    }
+    return m;
+}
+
 static void agent_answer_talk(struct agent *a, struct talk *t)
 {
     const struct history *h = &a->history;
-    size_t count = h->list.len - (h->open.len > 0); /* without the answer whose calls still run */
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < h->list.len; i++)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
+    if (h->open.len) /* the answer whose calls still run */
+        vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
+    extra_write_told(a, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
 }
 
@@ -430,6 +456,7 @@ void agent_begin(struct agent *a, const struct agent_spec *spec)
 {
     a->spec.net = spec->net;
     a->spec.system = spec->system;
+    a->spec.plan_steps = spec->plan_steps;
     a->spec.context = spec->context;
     a->spec.journal = spec->journal;
     a->is_begun = true;
@@ -491,6 +518,7 @@ void agent_free(struct agent *a)
     mailbox_unref(a->mail);
     lock_release(&a->lock);
     gate_release(&a->gate);
+    extra_news_release(&a->extra);
     toolbox_unref(a->new_toolbox);
     toolbox_unref(a->spec.toolbox);
     arena_release(&a->arena);

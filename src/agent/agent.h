@@ -37,6 +37,7 @@ struct conf;
 struct crew;
 struct err;
 struct event;
+struct extra_source;
 struct hook_news;
 struct hook_runner;
 struct journal;
@@ -86,8 +87,10 @@ struct agent_spec {
     struct asker *asker;              /* NULL: nobody to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
+    struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
     struct str context;               /* reminders that go before the first input; may be empty */
     const char *transcript_path;      /* for hooks; "" when nothing is kept */
+    const char *own_transcript_path;  /* of a child: its own file; NULL: nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
     struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
@@ -128,10 +131,11 @@ struct agent_spec {
     /* Files that a hook wants to hear of, in place of those it named before. NULL: nobody watches
      * any. Any thread. */
     void (*watch)(void *arg, const struct strv *paths);
-    void *refresh_arg;       /* of both */
-    struct journal *journal; /* what is said goes to disk through it; NULL: nowhere */
-    struct referee *referee; /* the first link of those asked when the turn would end; or NULL */
-    struct spawner *spawner; /* for tools that start agents; NULL: none can be started */
+    void *refresh_arg;          /* of both */
+    struct journal *journal;    /* what is said goes to disk through it; NULL: nowhere */
+    struct referee *referee;    /* the first link of those asked when the turn would end; or NULL */
+    struct spawner *spawner;    /* for tools that start agents; NULL: none can be started */
+    struct extra_source *extra; /* asked for its tools before each step; NULL: they are as given */
     /* Whether work goes on whose end it shall hear before it may end itself, though no more input
      * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
     bool (*awaits)(void *arg);
@@ -154,8 +158,9 @@ void agent_pass(struct agent *a, struct agent_input *claimed);
 struct inputs *agent_inputs(struct agent *a);
 /* No turn runs and no input waits. */
 bool agent_rests(struct agent *a);
-/* The conversation up to the last step that is complete, for an agent that begins with it: a copy.
- * Waits for the agent's thread. */
+/* The conversation so far, for an agent that begins with it: a copy, in which calls that still run
+ * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
+#define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
 /* Before it begins: where what waits was written down. */
 void agent_keep_in(struct agent *a, struct journal *journal);

@@ -149,7 +149,7 @@ static void attach_work(struct agent *a, struct attached *s)
         reminder_add(&text, buf_str(&where));
     }
     s->mode = permit_mode(a->spec.permit);
-    reminder_mode(&text, MODE_DEFAULT, s->mode);
+    reminder_mode(&text, MODE_DEFAULT, s->mode, a->spec.plan_steps);
     attach_reminders(s, buf_str(&text));
 }
 
@@ -170,6 +170,7 @@ void attach_state(struct agent *a, struct turn *t, const struct room *room, size
     attach_files(a, room, first, ret);
     attach_skills(a, room, first, ret);
     attach_work(a, ret);
+    extra_attach(a, ret);
     attach_hooks(a, t, ret);
 }
 

@@ -194,6 +194,10 @@ static void batch_emit_done(struct batch *b, const struct call *c, const struct 
     e->data = arena_str(&e->arena, data);
     e->duration_ms = c ? c->duration_ms : 0;
     e->error = c && batch_is_denied(c) ? ERR_DENIED : ERR_NONE;
+    if (c && batch_is_denied(c) && c->denied_by) {
+        e->denied_by = c->denied_by;
+        e->show = arena_str(&e->arena, buf_str(&c->denied_why));
+    }
     memcpy(e->uuid, result->entry.ptr, ID_UUID_LEN);
     agent_emit(b->agent, e, b->turn->cancel);
 }
@@ -240,6 +244,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
         call_result(c, &arena, &result);
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
+        extra_note_call(b->agent, c);
     }
     id_uuid(uuid);
     result.entry = str_of(uuid);

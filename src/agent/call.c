@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/cap.h"
+#include "agent/extra.h"
 #include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/tool_output.h"
@@ -84,7 +85,7 @@ int call_set_input(struct call *c, struct str json, struct err *err)
         return err_set(err, ERR_BAD_INPUT,
                        "it has half of a character in it (an escape such as \\ud83d that needs a "
                        "second one); send the character itself");
-    if (schema_check(toolbox_schema(c->agent->spec.toolbox, c->entry), args, err) < 0)
+    if (schema_check(toolbox_schema(c->toolbox, c->entry), args, err) < 0)
         return -1;
     c->args = args;
     c->flags = tool_flags(c->entry, args);
@@ -129,30 +130,113 @@ static bool call_is_free(struct call *c)
     return answer.verdict == PERMIT_ALLOW || answer.has_trial;
 }
 
+/* Stands for a tool whose server connects: the call waits for it (call_await_tool()). */
+static const struct tool_entry late_row = {.name = "mcp", .text = "", .schema = "{}"};
+
+static void call_fail_unknown(struct call *c)
+{
+    struct str near = toolbox_nearest(c->toolbox, c->name);
+    struct str name = str_clip(c->name, CALL_PREVIEW);
+
+    if (c->is_executed || c->late_input.len)
+        call_fail(c, "No such tool available: %.*s%s%.*s", STR_ARG(name),
+                  near.len ? ". Did you mean " : "", STR_ARG(near));
+    else if (near.len)
+        call_fail(c, "There is no tool named '%.*s'. Did you mean %.*s?", STR_ARG(name),
+                  STR_ARG(near));
+    else
+        call_fail(c, "There is no tool named '%.*s'. Use one of those you were given.",
+                  STR_ARG(name));
+}
+
+/* Its input as the model sent it does not fit. */
+static void call_fail_input(struct call *c, struct str input, const struct err *why)
+{
+    if (!c->expanded.len)
+        buf_add(&c->expanded, input);
+    call_fail(c, "The input does not fit %s: %s. Nothing was done; correct it and call again.",
+              c->entry->name, why->text);
+    if (!c->is_executed)
+        return;
+    buf_adds(&c->result.text, "\n");
+    extra_write_entry(c->entry, &c->result.text);
+    call_say_failure(c);
+}
+
+/* ExecuteExtraTool: from here on the call is that of the tool it names. False: it names none. */
+static bool call_redirect(struct call *c, struct str *input)
+{
+    const struct json *args = NULL;
+    const struct json *params;
+
+    if (json_parse_copy(&c->arena, *input, &args, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
+        !str_trim(json_get_str(args, "tool_name")).len) {
+        buf_add(&c->expanded, *input);
+        call_fail(c, "The input does not fit ExecuteExtraTool: tool_name is missing. Nothing was "
+                     "done; correct it and call again.");
+        return false;
+    }
+    params = json_get(args, "params");
+    c->is_executed = true;
+    c->name = arena_str(&c->arena, str_trim(json_get_str(args, "tool_name")));
+    c->entry = toolbox_find(c->toolbox, c->name);
+    *input = json_is(params, JSON_STRING) ? json_str(params)
+             : params                     ? json_raw(params)
+                                          : STR("{}");
+    if (c->entry && c->entry->flags & (TOOL_FINDS | TOOL_EXECUTES)) {
+        buf_add(&c->expanded, json_raw(args));
+        call_fail(c, "%s cannot be called by ExecuteExtraTool.", c->entry->name);
+        return false;
+    }
+    return true;
+}
+
+/* A server may have connected since the step began. */
+static void call_look_again(struct call *c)
+{
+    struct extra_source *source = c->agent->spec.extra;
+
+    if (!source)
+        return;
+    toolbox_unref(c->toolbox);
+    c->toolbox = source->toolbox(source);
+    c->entry = toolbox_find(c->toolbox, c->name);
+}
+
+/* A tool that is not there may be one of a server that connects, or can be tried again. */
+static bool call_comes_late(struct call *c, struct str input)
+{
+    struct extra_source *source = c->agent->spec.extra;
+    const struct json *args;
+    enum extra_state state = source ? source->state_of(source, c->name) : EXTRA_CONNECTED;
+
+    if (state != EXTRA_CONNECTING && state != EXTRA_FAILED)
+        return false;
+    if (json_parse_copy(&c->arena, input, &args, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return false;
+    c->entry = &late_row;
+    c->late_input = json_raw(args);
+    buf_add(&c->expanded, c->late_input);
+    c->state = CALL_READY;
+    return true;
+}
+
 /* What cannot run gets its answer here. */
 static void call_prepare(struct call *c, const struct block *block)
 {
-    const struct toolbox *toolbox = c->agent->spec.toolbox;
+    struct str input = str_trim(block->input).len ? str_trim(block->input) : STR("{}");
     struct err err = {0};
 
     c->state = CALL_ENDED;
-    c->entry = toolbox_find(toolbox, block->name);
-    if (!c->entry) {
-        struct str near = toolbox_nearest(toolbox, block->name);
-
-        buf_adds(&c->expanded, "{}");
-        if (near.len)
-            call_fail(c, "There is no tool named '%.*s'. Did you mean %.*s?",
-                      STR_ARG(str_clip(block->name, CALL_PREVIEW)), STR_ARG(near));
-        else
-            call_fail(c, "There is no tool named '%.*s'. Use one of those you were given.",
-                      STR_ARG(str_clip(block->name, CALL_PREVIEW)));
-        return;
-    }
+    c->entry = toolbox_find(c->toolbox, block->name);
     if (block->input_bad) {
         const struct json *v;
 
         buf_adds(&c->expanded, "{}");
+        if (!c->entry) {
+            call_fail_unknown(c);
+            return;
+        }
         if (json_parse(&c->arena, block->input, &v, /*ret_info=*/NULL, &err) == 0)
             err_set(&err, ERR_BAD_INPUT, "it is no object");
         call_fail(c,
@@ -161,11 +245,20 @@ static void call_prepare(struct call *c, const struct block *block)
                   c->entry->name, err.text, STR_ARG(str_clip(block->input, CALL_PREVIEW)));
         return;
     }
-    if (call_set_input(c, str_trim(block->input).len ? block->input : STR("{}"), &err) < 0) {
-        if (!c->expanded.len)
-            buf_add(&c->expanded, str_trim(block->input).len ? block->input : STR("{}"));
-        call_fail(c, "The input does not fit %s: %s. Nothing was done; correct it and call again.",
-                  c->entry->name, err.text);
+    if (c->entry && c->entry->flags & TOOL_EXECUTES && !call_redirect(c, &input))
+        return;
+    if (!c->entry) {
+        if (call_comes_late(c, input))
+            return;
+        call_look_again(c); /* after that look, lest it connects between the two */
+    }
+    if (!c->entry) {
+        buf_adds(&c->expanded, "{}");
+        call_fail_unknown(c);
+        return;
+    }
+    if (call_set_input(c, input, &err) < 0) {
+        call_fail_input(c, input, &err);
         return;
     }
     c->state = CALL_READY;
@@ -188,11 +281,13 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
     buf_init(&c->expanded, TOOL_MAX_TEXT);
     buf_init(&c->effects, TOOL_MAX_TEXT);
     buf_init(&c->context, HOOK_MAX_TEXT);
+    buf_init(&c->denied_why, HOOK_MAX_TEXT);
     buf_init(&c->stop_reason, HOOK_MAX_TEXT);
     c->id = arena_str(&c->arena, block->id);
     c->name = arena_str(&c->arena, block->name);
     c->cancel = cancel_new(cancel);
     c->to = mailbox_ref(to);
+    c->toolbox = toolbox_ref(a->spec.toolbox);
     call_prepare(c, block);
     return c;
 }
@@ -287,6 +382,8 @@ struct tool_call call_for_tool(struct call *c)
         .referee = spec->referee,
         .spending = spec->spending,
         .spawner = spec->spawner,
+        .toolbox = c->toolbox,
+        .extra = spec->extra,
         .team = spec->team,
         .model_name = c->model,
         .cancel = c->cancel,
@@ -398,11 +495,67 @@ static void call_tell_folder(struct call *c, const char *before)
     call_heed(c, &o);
 }
 
+/* Its server connects. False: the tool did not come, or the input does not fit it. */
+static bool call_await_tool(struct call *c)
+{
+    struct extra_source *source = c->agent->spec.extra;
+    struct err err = {0};
+
+    source->await(source, c->name, c->cancel);
+    if (cancel_is_set(c->cancel)) {
+        call_fail(c, "The call was interrupted before its tool was there.");
+        return false;
+    }
+    toolbox_unref(c->toolbox);
+    c->toolbox = source->toolbox(source);
+    c->entry = toolbox_find(c->toolbox, c->name);
+    if (!c->entry) {
+        CLEANUP(extra_servers_release) struct extra_servers servers = {0};
+        CLEANUP(buf_release) struct buf states = BUF_INIT(BUF_NO_LIMIT);
+
+        call_fail_unknown(c);
+        source->servers(source, &servers);
+        extra_write_states(&servers, &states);
+        if (states.len)
+            buf_addf(&c->result.text, "\n%s", buf_cstr(&states));
+        call_say_failure(c);
+        return false;
+    }
+    if (call_set_input(c, c->late_input, &err) < 0) {
+        call_fail_input(c, c->late_input, &err);
+        return false;
+    }
+    return true;
+}
+
+/* Who reads the transcript sees ExecuteExtraTool: the result says which tool it was. */
+static void call_name_tool(struct call *c)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(2 * TOOL_MAX_TEXT);
+    struct str old = buf_str(&c->result.data);
+    struct jw w;
+
+    if (!c->is_executed || !old.len || (old.ptr[0] != '{' && old.ptr[0] != '['))
+        return;
+    if (old.ptr[0] == '[')
+        buf_addf(&data, "{\"content\":%.*s,", STR_ARG(old));
+    else
+        buf_addf(&data, "%.*s%s", STR_ARG(str_first(old, old.len - 1)), old.len > 2 ? "," : "");
+    buf_adds(&data, "\"tool_name\":");
+    jw_init(&w, &data, JW_CLEAN);
+    jw_str(&w, c->name);
+    buf_addc(&data, '}');
+    buf_move(&c->result.data, &data);
+}
+
 static void call_pipeline(struct call *c)
 {
     CLEANUP(mem_freep) char *folder = workspace_cwd(c->agent->spec.workspace);
-    int leave = call_leave(c);
+    int leave;
 
+    if (c->late_input.len && !call_await_tool(c))
+        return;
+    leave = call_leave(c);
     if (leave < 0)
         return;
     if (cancel_is_set(c->cancel)) {
@@ -420,6 +573,7 @@ static void call_pipeline(struct call *c)
                  c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);
     if (c->result.is_error)
         call_say_failure(c);
+    call_name_tool(c);
 }
 
 static void call_thread(void *arg)
@@ -524,9 +678,11 @@ void call_free(struct call *c)
     buf_release(&c->expanded);
     buf_release(&c->effects);
     buf_release(&c->context);
+    buf_release(&c->denied_why);
     buf_release(&c->stop_reason);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);
+    toolbox_unref(c->toolbox);
     arena_release(&c->arena);
     mem_freep(&c);
 }

@@ -40,7 +40,10 @@ struct call {
     int64_t turn, step;
     const char *model; /* "provider/name" */
     struct str id, name;
+    struct toolbox *toolbox;        /* that it was made with: a reference */
     const struct tool_entry *entry; /* NULL: there is none */
+    bool is_executed;               /* the model has called it by ExecuteExtraTool */
+    struct str late_input;          /* its tool is not there yet; what it will be given */
     const struct json *args;
     struct buf expanded; /* the input for hooks, events and asks */
     unsigned flags;
@@ -58,6 +61,8 @@ struct call {
     struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty: not known */
     bool ran;           /* its handler was called */
     bool denied;
+    const char *denied_by; /* ask.h's reason_type, where nobody was asked; NULL: by somebody */
+    struct buf denied_why;
     bool unanswered; /* denied because nobody could be asked */
     bool stop_turn;  /* a hook said "continue": false */
     bool interrupt;  /* a denial that ends the turn */

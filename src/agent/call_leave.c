@@ -81,7 +81,8 @@ static void call_update_permissions(struct call *c, struct str json)
 
 /* In auto mode nobody sees a refusal but those who watch for it. They may let the model try once
  * more; the call itself stays refused. */
-static void call_tell_denied(struct call *c)
+/* answer: what forbids it, without anybody having been asked. */
+static void call_tell_denied(struct call *c, const struct permit_answer *answer)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
@@ -89,6 +90,9 @@ static void call_tell_denied(struct call *c)
     struct err err = {0};
     struct jw w;
 
+    c->denied_by = answer->reason_type ? answer->reason_type : "other";
+    buf_clear(&c->denied_why);
+    buf_adds(&c->denied_why, answer->reason);
     if (permit_mode(c->agent->spec.permit) != MODE_AUTO ||
         !agent_hook_wanted(c->agent, HOOK_PERMISSION_DENIED, c->name))
         return;
@@ -123,7 +127,7 @@ static int call_take_input(struct call *c, struct str input, const char *changed
     if (answer.verdict != PERMIT_DENY || answer.unasked)
         return 0;
     call_deny(c, str_of(answer.reason));
-    call_tell_denied(c);
+    call_tell_denied(c, &answer);
     return -1;
 }
 
@@ -251,7 +255,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
                   "This command requires approval, and nobody can be asked in this run (%s). Do it "
                   "another way, or say what you would need.",
                   why->reason);
-        call_tell_denied(c);
+        call_tell_denied(c, why);
         return -1;
     case ERR_CANCELLED:
         call_deny(c, STR("The call was interrupted while it waited for approval."));
@@ -288,7 +292,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
         case CALL_ALLOWED:
             return 0;
         case CALL_REFUSED:
-            call_tell_denied(c);
+            call_tell_denied(c, &answer);
             return -1;
         case CALL_UNTRIED:
             break;
@@ -298,7 +302,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
         if (answer.unasked && hooks_say == HOOK_ALLOW)
             return 0;
         call_deny(c, str_of(answer.reason));
-        call_tell_denied(c);
+        call_tell_denied(c, &answer);
         return -1;
     }
     /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */

@@ -212,6 +212,7 @@ static int compact_keep(struct compact *c, struct err *err)
     struct journal *journal = c->agent->spec.journal;
     CLEANUP(strv_release) struct strv lines = STRV_INIT;
     CLEANUP(buf_release) struct buf todos = BUF_INIT(AGENT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf found = BUF_INIT(AGENT_MAX_TEXT);
     VEC(struct str) kept = VEC_INIT;
     struct journal_compact entry = {
         .trigger = c->trigger,
@@ -236,6 +237,8 @@ static int compact_keep(struct compact *c, struct err *err)
     entry.kept = kept.ptr;
     entry.kept_count = kept.len;
     entry.todos = buf_str(&todos);
+    extra_write_found(c->agent, &found);
+    entry.found = buf_str(&found);
     r = journal->compacted(journal, &entry, err);
     vec_release(&kept);
     return r;
@@ -270,6 +273,7 @@ static int compact_work(struct compact *c, struct err *err)
         return -1;
     history_compact(&a->history, c->attached.blocks.ptr, c->attached.blocks.len, c->first);
     attach_done(a, &c->attached);
+    extra_attached(a);
     a->last_input_tokens = c->post_tokens; /* until a call tells better */
     a->last_bytes = a->history.bytes;
     mem_trim();

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -76,7 +77,7 @@ static const struct {
     [END_ABORTED_TOOLS] = {"aborted_tools", "error_during_execution"},
     [END_PROMPT_TOO_LONG] = {"prompt_too_long", "success"},
     [END_API_ERROR] = {"api_error", "success"},
-    [END_MODEL_ERROR] = {"model_error", "error_during_execution"},
+    [END_MODEL_ERROR] = {"model_error", "success"}, /* an answer that is an error, as the API's */
     [END_HOOK_STOPPED] = {"hook_stopped", "success"},
     [END_TOOL_DEFERRED] = {"tool_deferred", "success"},
     [END_STOP_HOOK_PREVENTED] = {"stop_hook_prevented", "success"},
@@ -92,6 +93,18 @@ const char *turn_end_name(enum turn_end end)
 const char *turn_end_subtype(enum turn_end end)
 {
     return ends[end].subtype;
+}
+
+void turn_report_text(const struct turn_report *r, struct buf *ret)
+{
+    if (!r->category.len) {
+        buf_add(ret, r->result);
+        return;
+    }
+    buf_adds(ret, "API Error: ");
+    if (r->api_status)
+        buf_addf(ret, "%d ", r->api_status);
+    buf_add(ret, r->error);
 }
 
 const char *turn_report_subtype(const struct turn_report *r)

@@ -30,8 +30,11 @@
 #include "llm/message.h"
 
 enum event_kind {
-    EVENT_TURN_STARTED,  /* model, mode, text: cwd, json: ["tool names"], id: the input's uuid */
-    EVENT_STEP_STARTED,  /* message_id, model, usage so far, ttft_ms */
+    EVENT_TURN_STARTED,  /* model, mode, text: cwd, json: ["tool names"], id: the input's uuid,
+                            data: ["added folders"], name: output style, or empty,
+                            show: MCP servers (JSON) */
+    EVENT_REQUESTING,    /* a request for the next step is about to go out */
+    EVENT_STEP_STARTED,  /* message_id, model, usage so far, ttft_ms, request_id */
     EVENT_BLOCK_STARTED, /* index, block; id and name of a tool_use */
     EVENT_BLOCK_DELTA,   /* index, block, text */
     EVENT_BLOCK_DONE,    /* index, block, json: the whole block in Anthropic's shape; id, name;
@@ -45,7 +48,8 @@ enum event_kind {
                             is_error: nothing runs any more, TOOL_DONE comes in its turn */
     EVENT_TOOL_DONE,     /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json:
                             the tool_result block, text: its text,
-                            data: structured result (JSON) or empty, duration_ms */
+                            data: structured result (JSON) or empty, duration_ms; denied_by and
+                            show: of one that nobody was asked about, what forbids it and why */
     EVENT_USER,          /* json: a message {"role":"user","content"} that entered the conversation
                             beside tool results; text; id: uuid of the input it came with; user;
                             show: which files went along with it, a line each, or empty */
@@ -86,7 +90,8 @@ enum event_kind {
     EVENT_COMMAND_PROGRESS, /* name: of a command that runs, text: what it has said last, replaces
                                what was shown */
     EVENT_NOTICE,    /* level, text: something a person should know; id: the input that will not
-                        be heard because of it, or empty */
+                        be heard because of it, or empty; name: "model_fallback": another model
+                        answers, data: the one before, model: the one that does; or empty */
     EVENT_TURN_DONE, /* report; json: the session's goal as it stands then, or empty */
 };
 
@@ -136,6 +141,7 @@ enum turn_end {
 const char *turn_end_name(enum turn_end end);    /* terminal_reason: "aborted_tools" */
 const char *turn_end_subtype(enum turn_end end); /* of the result: "success", "error_max_turns" … */
 
+struct buf;
 struct llm_rate;
 
 struct model_spent {
@@ -180,12 +186,18 @@ struct turn_report {
     bool cost_unknown;                /* a model without prices had a part in it */
     const struct model_spent *models; /* of the session */
     size_t model_count;
-    struct str denials;    /* JSON array of {tool_name, tool_use_id, tool_input} */
-    struct str deferred;   /* JSON {id, name, input} of the call, with END_TOOL_DEFERRED */
-    struct str structured; /* JSON that fits the schema; or empty */
-    size_t queued;         /* inputs that wait */
+    struct str denials;     /* JSON array of {tool_name, tool_use_id, tool_input} */
+    struct str deferred;    /* JSON {id, name, input} of the call, with END_TOOL_DEFERRED */
+    struct str structured;  /* JSON that fits the schema; or empty */
+    struct str inputs;      /* JSON array: uuids of the named inputs it has heard, in order */
+    struct str first_input; /* the one that it answers; or empty */
+    size_t queued;          /* inputs that wait */
+    int64_t index;          /* of all results of the session in this process, from 0 */
 };
 
+/* The answer's text, for programs and transcripts; of an API failure it begins as others know it:
+ * "API Error: 400 …". */
+void turn_report_text(const struct turn_report *r, struct buf *ret);
 const char *turn_report_subtype(const struct turn_report *r);
 bool turn_report_is_error(const struct turn_report *r);
 
@@ -218,12 +230,14 @@ struct event {
     struct str text, json, data;
     struct str show; /* of hooks, tasks and input: for people */
     bool is_error, aborted, ended;
+    bool is_named; /* of an input: its uuid is the client's own */
     bool has_code; /* of a hook's command */
     int code;
     enum event_user user;
     enum event_state state;
     enum event_level level;
     const char *mode;
+    const char *denied_by; /* as ask.h's reason_type; NULL: not denied, or by somebody asked */
     enum llm_stop stop;
     struct llm_usage usage;
     int64_t ttft_ms, duration_ms, delay_ms;

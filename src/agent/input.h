@@ -73,6 +73,7 @@ struct agent_input {
     struct message *message; /* taken */
     enum input_when when;
     enum input_origin origin;
+    bool is_named;   /* the uuid is the client's own: it is told what becomes of it */
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
     bool go_on;      /* a turn without new text: what was left open is taken up. No message then */

@@ -12,6 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
+#include "agent/extra_news.h"
 #include "agent/history.h"
 #include "agent/hook.h"
 #include "agent/hook_lines.h"
@@ -85,6 +86,7 @@ struct turn {
     struct buf final_args; /* of the final tool: JSON */
     struct buf deferred;   /* JSON of a call that a hook has deferred; or empty */
     struct buf denials;    /* JSON objects, comma-separated */
+    struct strv heard;     /* uuids of inputs */
     struct buf note;       /* why it ended, for a person */
     struct buf tail;       /* of the next request, behind the history */
     int64_t most_wait_ms;  /* that a server may ask for; 0: as usual */
@@ -156,6 +158,7 @@ struct agent {
     bool is_recalled;                  /* the conversation began before this process */
     enum permit_mode told_mode;        /* the mode the model knows of */
     bool told_guess;                   /* that figures are estimates */
+    struct extra_news extra;           /* what the model knows of extra tools */
     _Atomic int64_t turn, step;        /* read by calls' threads for their events */
     _Atomic int64_t last_input_tokens; /* of the last call, all of them; with history bytes then */
     size_t last_bytes;

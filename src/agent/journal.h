@@ -39,6 +39,7 @@ struct journal_compact {
     int64_t pre_tokens, post_tokens, duration_ms;
     size_t summarized; /* messages */
     struct str todos;  /* JSON array, as it was; so that a later load finds it */
+    struct str found;  /* JSON array: names of extra tools that were found or called */
 };
 
 /* A result, or something the user sent, that became a stub; what it was stands in the file. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "agent/extra_news.h"
 #include "agent/history.h"
 #include "agent/hook.h"
 #include "agent/notice.h"
@@ -63,6 +64,7 @@ void recall_release(struct recall *r)
     buf_release(&r->context);
     buf_release(&r->todos);
     buf_release(&r->lost);
+    buf_release(&r->extra);
     ledger_release(&r->ledger);
     VEC_EACH(&r->files, file) {
         mem_freep(&file->path);
@@ -430,6 +432,11 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     if (str_ends(json_get_str(attachment, "type"), STR("_listing")) ||
         !hook_line_is_context(attachment))
         return;
+    if (extra_is_news(json_get_str(attachment, "type"))) {
+        buf_add(&r->to->extra, json_raw(attachment));
+        buf_addc(&r->to->extra, '\n');
+        extra_foreign_text(attachment, &text);
+    }
     attachment_text(json_get(attachment, "prompt"), &prompt);
     attachment_text(json_get(attachment, "content"), &text);
     attachment_text(json_get(attachment, "snippet"), &text);
@@ -445,11 +452,32 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
         message_add(reader_part(r, ROLE_USER), &b);
 }
 
+/* Extra tools that were found or called. */
+static void reader_found(struct reader *r, const struct json *names)
+{
+    struct jw w;
+
+    if (!json_len(names))
+        return;
+    jw_init(&w, &r->to->extra, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "extra_tools_found");
+    jw_key(&w, "names");
+    jw_array(&w);
+    JSON_EACH(names, name) {
+        jw_str(&w, json_is(name, JSON_OBJECT) ? json_get_str(name, "name") : json_str(name));
+    }
+    jw_array_end(&w);
+    jw_object_end(&w);
+    buf_addc(&r->to->extra, '\n');
+}
+
 static void reader_boundary(struct reader *r, const struct json *line)
 {
     const struct json *todos = json_path(line, "compactMetadata.todos");
     struct jw w;
 
+    reader_found(r, json_path(line, "compactMetadata.preCompactDiscoveredTools"));
     if (!json_is(todos, JSON_ARRAY))
         return;
     buf_clear(&r->to->todos);
@@ -506,8 +534,10 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
     }
     if (e->kind == ENTRY_USER) {
         reader_user(r, m, uuid, e->flags & LOAD_META);
-        if (e->flags & LOAD_TOOL_RESULT)
+        if (e->flags & LOAD_TOOL_RESULT) {
             reader_file(r, line);
+            reader_found(r, json_path(line, "toolUseResult.matches"));
+        }
         return 0;
     }
     reader_assistant(r, m, uuid, json_get_str(line, "requestId"));
@@ -702,9 +732,10 @@ static bool line_state(const struct recall *to, const struct load_entry *e, cons
     }
     if (e->kind == ENTRY_ATTACHMENT) {
         const struct json *attachment = json_get(line, "attachment");
+        struct str type = json_get_str(attachment, "type");
 
         *ret = RECALL_INTERRUPTED_TURN;
-        return !str_is(json_get_str(attachment, "type"), "goal_status") &&
+        return !str_is(type, "goal_status") && !extra_is_news(type) &&
                hook_line_is_context(attachment);
     }
     if (e->flags & LOAD_TOOL_RESULT) {

@@ -45,6 +45,7 @@ struct recall {
     struct buf todos;         /* JSON array; empty: none */
     struct message *deferred; /* the last answer, whose one call a hook has put off: it is not in
                                  messages; NULL: none */
+    struct buf extra;         /* what was told of extra tools: extra_recall() */
     struct buf lost; /* calls that were running when it ended, for the model; empty: none */
     struct ledger ledger;
     VEC(struct recall_file) files; /* in the order of the last looks */
@@ -57,7 +58,7 @@ struct recall {
 #define RECALL_INIT                                                                                \
     {                                                                                              \
         .context = BUF_INIT((size_t)64 << 20), .todos = BUF_INIT((size_t)4 << 20),                 \
-        .lost = BUF_INIT(1 << 16)                                                                  \
+        .extra = BUF_INIT((size_t)64 << 20), .lost = BUF_INIT(1 << 16)                             \
     }
 void recall_release(struct recall *r);
 

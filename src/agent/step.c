@@ -170,6 +170,8 @@ static void step_started(struct step *s, const struct llm_event *ev)
     e = step_event_made(s, EVENT_STEP_STARTED);
     e->model = arena_str(&e->arena, ev->model);
     e->usage = ev->usage;
+    if (s->call)
+        e->request_id = arena_str(&e->arena, str_of(llm_call_request_id(s->call)));
     e->ttft_ms = clock_mono_ms() - s->start_ms;
     if (e->ttft_ms < 1) /* 0: not known */
         e->ttft_ms = 1;
@@ -241,14 +243,20 @@ static void step_account_void(struct step *s)
 }
 
 /* Another model answers from here on; the session tells it, too. */
-static void step_fell_back(struct step *s, struct str why)
+static void step_fell_back(struct step *s, struct str to, struct str why)
 {
+    struct event *e = agent_event(s->agent, EVENT_NOTICE);
     struct journal *journal = s->agent->spec.journal;
     struct err err = {0};
 
+    e->level = LEVEL_WARNING;
+    e->name = STR("model_fallback");
+    e->text = arena_str(&e->arena, why);
+    e->data = arena_str(&e->arena, agent_provider(s->agent, s->turn->provider)->model.name);
+    e->model = arena_str(&e->arena, to);
     s->turn->provider++;
     turn_again(s->turn, WHY_FALLBACK);
-    agent_notice(s->agent, LEVEL_WARNING, "%.*s", STR_ARG(why));
+    agent_emit(s->agent, e, s->turn->cancel);
     if (journal && journal->tell && journal->tell(journal, why, &err) < 0)
         log_debug("agent", "%s", err.text);
 }
@@ -291,7 +299,7 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     case LLM_FALLBACK:
         step_account_void(s);
         step_drop(s, ev->text);
-        step_fell_back(s, ev->text);
+        step_fell_back(s, ev->model, ev->text);
         break;
     case LLM_WAITING:
         e = agent_event(s->agent, EVENT_WAITING);
@@ -504,11 +512,14 @@ int step_call(struct step *s, struct err *err)
     if (step_afford(s, &request, err) < 0)
         return -1;
     s->start_ms = clock_mono_ms();
+    if (!s->aside)
+        agent_emit(a, agent_event(a, EVENT_REQUESTING), s->turn->cancel);
     call = llm_call_start(a->spec.net, &options, &request, a->mail, step_event, s, err);
     if (!call) {
         spending_settle(&s->paid);
         return -1;
     }
+    s->call = call;
     while (r == 0)
         r = step_wait(s, call, err);
     s->turn->api_ms += clock_mono_ms() - s->start_ms;
@@ -522,6 +533,7 @@ int step_call(struct step *s, struct err *err)
         r = llm_call_take(call, &s->reply, err);
     else if (!s->aside)
         step_cut(s, call);
+    s->call = NULL;
     llm_call_free(call);
     if (r < 0) {
         step_account_void(s);

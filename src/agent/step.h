@@ -55,6 +55,7 @@ struct step {
     int64_t asked_ms;       /* then: how long the server asked to wait, or -1 */
     bool blames_media;      /* the provider would not take an image or a file */
     struct llm_usage heard; /* figures of the answer that is being given */
+    struct llm_call *call;  /* while it runs */
     struct llm_call_result reply;
     VEC(struct step_entry) entries; /* of the blocks that are complete */
 };

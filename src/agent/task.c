@@ -532,6 +532,22 @@ int task_begin(struct workspace *w, const struct task_spec *spec, struct err *er
     return task_begin_as(desk->table, desk->agent, spec, err);
 }
 
+void task_restore(struct task_table *t, const char *owner, const struct task_spec *spec,
+                  enum task_state state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_row *r;
+    struct task_view v;
+
+    gate_take(&t->gate);
+    if (row_begin(t, owner, spec, &arena, &v, /*err=*/NULL) == 0) {
+        r = row_find(t, str_of(spec->id));
+        r->state = state;
+        r->ended_ms = r->began_ms;
+    }
+    gate_give(&t->gate);
+}
+
 /* ---- Changed ---- */
 
 void task_set_state(struct task_table *t, const char *id, enum task_state state)
@@ -649,6 +665,18 @@ void task_end(struct task_table *t, const char *id, const struct task_end *end)
         return;
     tell_patch(t, &v, /*to_background=*/false);
     tell_end(t, &v);
+}
+
+void task_say(struct task_table *t, const char *id, const char *to, struct str text)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_listener l;
+    struct task_view v;
+
+    if (!task_look(t, str_of(id), &arena, &v) || !told_begin(t, &l))
+        return;
+    l.notify(l.arg, to, &v, text, /*is_quiet=*/false);
+    told_end(t);
 }
 
 void task_withdraw(struct task_table *t, const void *arg)

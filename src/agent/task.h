@@ -146,6 +146,9 @@ int task_begin(struct workspace *w, const struct task_spec *spec, struct err *er
 /* The same for an agent that is known by its id. */
 int task_begin_as(struct task_table *t, const char *owner, const struct task_spec *spec,
                   struct err *err);
+/* A row of an earlier process, that is over: nobody is told. */
+void task_restore(struct task_table *t, const char *owner, const struct task_spec *spec,
+                  enum task_state state);
 /* PENDING, RUNNING, WAITING. */
 void task_set_state(struct task_table *t, const char *id, enum task_state state);
 void task_set_background(struct task_table *t, const char *id);
@@ -153,6 +156,8 @@ void task_set_known(struct task_table *t, const char *id);
 void task_progress(struct task_table *t, const char *id, struct str activity, struct str tool,
                    const struct task_usage *usage);
 void task_end(struct task_table *t, const char *id, const struct task_end *end);
+/* What an agent (by its id) writes to another one ("main", or an id), as a notification. */
+void task_say(struct task_table *t, const char *id, const char *to, struct str text);
 /* No row uses arg any more when it returns: whoever uses it is waited for. */
 void task_withdraw(struct task_table *t, const void *arg);
 
@@ -187,5 +192,7 @@ int task_wait(struct task_table *t, const char *id, int64_t timeout_ms, struct c
 void task_write_running(struct workspace *w, struct jw *out);
 /* <task-notification>…</task-notification> */
 void task_write_notification(const struct task_view *v, struct buf *ret);
+/* So that nothing in the text opens or closes an element of a notification. */
+void task_add_escaped(struct buf *ret, struct str text);
 /* One sentence: Agent "D" finished. */
 void task_write_summary(const struct task_view *v, struct buf *ret);

@@ -80,8 +80,7 @@ static bool starts_element(struct str s)
     return false;
 }
 
-/* Nothing in the text opens or closes an element of the notification. */
-static void add_escaped(struct buf *ret, struct str text)
+void task_add_escaped(struct buf *ret, struct str text)
 {
     size_t at = 0;
 
@@ -101,7 +100,7 @@ static void add_element(struct buf *ret, const char *name, struct str text)
     if (!text.len)
         return;
     buf_addf(ret, "<%s>", name);
-    add_escaped(ret, text);
+    task_add_escaped(ret, text);
     buf_addf(ret, "</%s>\n", name);
 }
 
@@ -130,9 +129,9 @@ void task_write_notification(const struct task_view *v, struct buf *ret)
                  v->usage.tokens, v->usage.tool_uses, v->usage.duration_ms);
     if (v->worktree.len) {
         buf_adds(ret, "<worktree><worktreePath>");
-        add_escaped(ret, v->worktree);
+        task_add_escaped(ret, v->worktree);
         buf_adds(ret, "</worktreePath><worktreeBranch>");
-        add_escaped(ret, v->branch);
+        task_add_escaped(ret, v->branch);
         buf_adds(ret, "</worktreeBranch></worktree>\n");
     }
     buf_adds(ret, "</task-notification>");

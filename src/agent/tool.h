@@ -31,6 +31,7 @@ struct asker;
 struct cancel;
 struct conf;
 struct err;
+struct extra_source;
 struct json;
 struct identity;
 struct net;
@@ -41,6 +42,7 @@ struct sandbox;
 struct spawner;
 struct spending;
 struct team;
+struct toolbox;
 struct trial;
 struct workspace;
 
@@ -86,11 +88,13 @@ struct tool_call {
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
     struct asker *asker;     /* to ask a person; NULL: nobody is there */
     const struct conf *conf;
-    struct net *net;           /* NULL: this run has no network */
-    struct referee *referee;   /* NULL: there is none */
-    struct spending *spending; /* where calls of a model are paid; NULL: they cost nothing */
-    struct spawner *spawner;   /* to start agents; NULL: none can be started here */
-    struct team *team;         /* the session's team and its task list; NULL: none */
+    struct net *net;            /* NULL: this run has no network */
+    struct referee *referee;    /* NULL: there is none */
+    struct spending *spending;  /* where calls of a model are paid; NULL: they cost nothing */
+    struct spawner *spawner;    /* to start agents; NULL: none can be started here */
+    struct toolbox *toolbox;    /* that the call was made with; NULL: none */
+    struct extra_source *extra; /* where more tools may come from; NULL: nowhere */
+    struct team *team;          /* the session's team and its task list; NULL: none */
     const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
@@ -134,6 +138,13 @@ struct tool_entry {
      * does. NULL: there is nothing to find out. */
     int (*check)(struct tool_call *call, struct tool_result *ret, struct err *err);
     int (*run)(struct tool_call *call, struct tool_result *ret, struct err *err);
+
+    /* What the model is shown in place of the schema, where providers do not take it as it is;
+     * NULL: the same. */
+    const char *shown_schema;
+    const char *hint;     /* more text to find it by; NULL: none */
+    const char *server;   /* that offers it; NULL: it is our own */
+    const char *raw_name; /* the server's name for it; NULL: name */
 };
 
 unsigned tool_flags(const struct tool_entry *e, const struct json *args);

@@ -6,6 +6,8 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -14,24 +16,36 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/nearest.h"
+#include "context/word_index.h"
 #include "guard/permit.h"
 #include "guard/rule.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "json/schema.h"
 #include "llm/dialect/dialect.h"
+#include "sync/thread.h"
 
 #define TOOLBOX_MAX_SCHEMA ((size_t)1 << 20)
 
+struct toolbox_row {
+    const struct tool_entry *entry;
+    const struct json *schema; /* that its input is checked against */
+    struct llm_tool llm;       /* as it is sent; of a deferred one only the name */
+    bool is_deferred;
+};
+
 struct toolbox {
     atomic_int refs;
+    uint64_t serial;
     struct toolbox *from; /* whose rows are among these; NULL: nobody's */
     struct arena arena;
-    VEC(const struct tool_entry *) entries;
-    VEC(const struct json *) schemas; /* of the entry with the same index */
-    VEC(struct llm_tool) words;       /* the same */
-    VEC(struct llm_tool) llm;         /* of those that are offered */
-    struct map by_name;               /* to the entry's index, plus one */
+    VEC(struct toolbox_row) rows;
+    VEC(struct llm_tool) llm;             /* that are sent */
+    VEC(const struct tool_entry *) extra; /* that are not */
+    struct map aliases;                   /* to the name that is meant */
+    struct map by_name;                   /* to the row's index, plus one */
+    struct gate gate;                     /* of what follows */
+    struct word_index *index;
     const struct tool_entry *owed;
     struct str names;
     void (*release)(void *arg);
@@ -50,74 +64,87 @@ void toolbox_unref(struct toolbox *t)
         return;
     if (t->release)
         t->release(t->release_arg);
-    vec_release(&t->entries);
-    vec_release(&t->schemas);
-    vec_release(&t->words);
+    vec_release(&t->rows);
     vec_release(&t->llm);
+    vec_release(&t->extra);
+    word_index_free(t->index);
+    gate_release(&t->gate);
     map_release(&t->by_name);
+    map_release(&t->aliases);
     arena_release(&t->arena);
     toolbox_unref(t->from);
     mem_freep(&t);
 }
 
-static int toolbox_check_room(const struct toolbox *t, const struct tool_entry *e, struct err *err)
+static int toolbox_put(struct toolbox *t, const struct toolbox_row *row, struct err *err)
 {
-    if (t->entries.len == TOOLBOX_MAX)
+    const struct tool_entry *e = row->entry;
+
+    if (t->rows.len == TOOLBOX_MAX)
         return err_set(err, ERR_TOO_BIG, "there are more than %d tools", TOOLBOX_MAX);
     if (map_has(&t->by_name, str_of(e->name)))
         return err_set(err, ERR_BAD_INPUT, "two tools are named %s", e->name);
+    vec_push(&t->rows, *row);
+    map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->rows.len);
+    if (e->flags & TOOL_OWED)
+        t->owed = e;
+    if (row->is_deferred)
+        vec_push(&t->extra, e);
+    else if (!(e->flags & TOOL_HIDDEN))
+        vec_push(&t->llm, row->llm);
     return 0;
 }
 
-static void toolbox_put(struct toolbox *t, const struct tool_entry *e, const struct json *schema,
-                        const struct llm_tool *words)
-{
-    vec_push(&t->entries, e);
-    vec_push(&t->schemas, schema);
-    map_set(&t->by_name, str_of(e->name), (void *)(uintptr_t)t->entries.len);
-    if (e->flags & TOOL_OWED)
-        t->owed = e;
-    vec_push(&t->words, *words);
-    if (!(e->flags & TOOL_HIDDEN))
-        vec_push(&t->llm, *words);
-}
-
-static int toolbox_add(struct toolbox *t, const struct tool_entry *e, struct err *err)
+static int toolbox_add(struct toolbox *t, const struct toolbox_spec *spec,
+                       const struct tool_entry *e, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TOOLBOX_MAX_SCHEMA);
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
-    const struct json *schema;
-    struct llm_tool llm = {0};
+    struct toolbox_row row = {.entry = e, .llm = {.name = str_of(e->name)}};
+    const struct json *shown;
     struct jw w;
 
-    if (toolbox_check_room(t, e, err) < 0)
-        return -1;
-    if (json_parse(&t->arena, str_of(e->schema), &schema, /*ret_info=*/NULL, err) < 0)
+    row.is_deferred = spec->defers && e->flags & TOOL_DEFERRED;
+    if (json_parse(&t->arena, str_of(e->schema), &row.schema, /*ret_info=*/NULL, err) < 0)
+        return err_prefix(err, "schema of %s", e->name);
+    shown = row.schema;
+    if (row.is_deferred)
+        return toolbox_put(t, &row, err);
+    if (e->shown_schema &&
+        json_parse(&t->arena, str_of(e->shown_schema), &shown, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &text, JW_CLEAN);
-    jw_json(&w, schema);
+    jw_json(&w, shown);
     if (buf_check(&text, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &words, JW_CLEAN);
     jw_cstr(&w, e->text);
-    llm.name = str_of(e->name);
-    llm.description = str_of(e->text);
-    llm.description_json = arena_str(&t->arena, buf_str(&words));
-    llm.schema = arena_str(&t->arena, buf_str(&text));
-    llm.is_clean = json_is(schema, JSON_OBJECT);
-    toolbox_put(t, e, schema, &llm);
-    return 0;
+    row.llm.description = str_of(e->text);
+    row.llm.description_json = arena_str(&t->arena, buf_str(&words));
+    row.llm.schema = arena_str(&t->arena, buf_str(&text));
+    row.llm.is_clean = json_is(shown, JSON_OBJECT);
+    return toolbox_put(t, &row, err);
 }
 
-static int toolbox_add_copy(struct toolbox *t, const struct tool_entry *e, struct err *err)
+static const char *copy_of(struct toolbox *t, const char *text)
+{
+    return text ? arena_cstr(&t->arena, str_of(text)) : NULL;
+}
+
+static int toolbox_add_copy(struct toolbox *t, const struct toolbox_spec *spec,
+                            const struct tool_entry *e, struct err *err)
 {
     struct tool_entry *copy = arena_alloc(&t->arena, sizeof(*copy));
 
     *copy = *e;
-    copy->name = arena_cstr(&t->arena, str_of(e->name));
-    copy->text = arena_cstr(&t->arena, str_of(e->text));
-    copy->schema = arena_cstr(&t->arena, str_of(e->schema));
-    return toolbox_add(t, copy, err);
+    copy->name = copy_of(t, e->name);
+    copy->text = copy_of(t, e->text);
+    copy->schema = copy_of(t, e->schema);
+    copy->shown_schema = copy_of(t, e->shown_schema);
+    copy->hint = copy_of(t, e->hint);
+    copy->server = copy_of(t, e->server);
+    copy->raw_name = copy_of(t, e->raw_name);
+    return toolbox_add(t, spec, copy, err);
 }
 
 int tool_structured(struct str schema, struct arena *arena, struct tool_entry *ret, struct err *err)
@@ -144,13 +171,17 @@ int tool_structured(struct str schema, struct arena *arena, struct tool_entry *r
     return 0;
 }
 
-static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_entry *e)
+#define TOOL_PAIR (TOOL_FINDS | TOOL_EXECUTES)
+
+/* searches: deferred tools are, or may be, among the others. */
+static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_entry *e,
+                          bool searches)
 {
     struct str name = str_of(e->name);
 
-    if (spec->only && !strv_has(spec->only, name))
+    if (!(searches && e->flags & TOOL_PAIR) && spec->only && !strv_has(spec->only, name))
         return false;
-    if (spec->wants && !spec->wants(spec->wants_arg, e))
+    if (spec->wants && !(searches && e->flags & TOOL_PAIR) && !spec->wants(spec->wants_arg, e))
         return false;
     if (e->offered && !e->offered(e, spec->conf, spec->provider))
         return false;
@@ -160,17 +191,19 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
 /* Another's rows, with all that was made of them. */
 static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, struct err *err)
 {
+    bool searches = false;
+
     if (!spec->from)
         return 0;
     t->from = toolbox_ref(spec->from);
-    for (size_t i = 0; i < spec->from->entries.len; i++) {
-        const struct tool_entry *e = spec->from->entries.ptr[i];
-
-        if ((e->flags & TOOL_OWED) || !toolbox_wants(spec, e))
+    VEC_EACH(&spec->from->rows, row) {
+        searches = searches || (row->is_deferred && toolbox_wants(spec, row->entry, false));
+    }
+    VEC_EACH(&spec->from->rows, row) {
+        if ((row->entry->flags & TOOL_OWED) || !toolbox_wants(spec, row->entry, searches))
             continue;
-        if (toolbox_check_room(t, e, err) < 0)
+        if (toolbox_put(t, row, err) < 0)
             return -1;
-        toolbox_put(t, e, spec->from->schemas.ptr[i], &spec->from->words.ptr[i]);
     }
     return 0;
 }
@@ -187,8 +220,8 @@ static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
             known = known || str_is(name, (*e)->name);
             nearest_offer(&near, str_of((*e)->name));
         }
-        for (size_t k = 0; spec->from && k < spec->from->entries.len; k++)
-            nearest_offer(&near, str_of(spec->from->entries.ptr[k]->name));
+        for (size_t k = 0; spec->from && k < spec->from->rows.len; k++)
+            nearest_offer(&near, str_of(spec->from->rows.ptr[k].entry->name));
         if (known || rule_knows_tool(name)) /* a script may be written for more tools than ours */
             continue;
         if (near.best.len)
@@ -199,6 +232,18 @@ static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
     return 0;
 }
 
+static void toolbox_take_aliases(struct toolbox *t, const struct toolbox_spec *spec)
+{
+    if (spec->from) {
+        MAP_EACH(&spec->from->aliases, it) {
+            map_set(&t->aliases, it->key, it->value); /* `from` lives as long */
+        }
+    }
+    for (size_t i = 0; spec->aliases && i + 1 < spec->aliases->len; i += 2)
+        map_set(&t->aliases, str_of(spec->aliases->ptr[i]),
+                arena_cstr(&t->arena, str_of(spec->aliases->ptr[i + 1])));
+}
+
 static void toolbox_write_names(struct toolbox *t)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(TOOLBOX_MAX_SCHEMA);
@@ -206,19 +251,35 @@ static void toolbox_write_names(struct toolbox *t)
 
     jw_init(&w, &names, 0);
     jw_array(&w);
-    VEC_EACH(&t->entries, e) {
-        if (!((*e)->flags & TOOL_HIDDEN))
-            jw_cstr(&w, (*e)->name);
+    VEC_EACH(&t->rows, row) {
+        const char *name = row->entry->name;
+
+        if (!(row->entry->flags & TOOL_HIDDEN)) /* Agent by the name that SDKs look for */
+            jw_cstr(&w, strcmp(name, "Agent") == 0 ? "Task" : name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));
 }
+
+/* Our own first. */
+static int by_server(const void *a, const void *b)
+{
+    const struct tool_entry *one = *(const struct tool_entry *const *)a;
+    const struct tool_entry *two = *(const struct tool_entry *const *)b;
+    int r = str_cmp(str_of(one->server), str_of(two->server));
+
+    return r ? r : str_cmp(str_of(one->name), str_of(two->name));
+}
+
+static atomic_uint_fast64_t serials;
 
 int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct err *err)
 {
     struct toolbox *t = mem_zalloc(sizeof(*t));
 
     atomic_init(&t->refs, 1);
+    gate_init(&t->gate);
+    t->serial = atomic_fetch_add(&serials, 1) + 1;
     t->release = spec->release;
     t->release_arg = spec->release_arg;
     if (toolbox_check_only(spec, err) < 0)
@@ -226,13 +287,22 @@ int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct er
     if (toolbox_share(t, spec, err) < 0)
         goto fail;
     for (const struct tool_entry *const *e = spec->table; e && *e; e++) {
-        if (toolbox_wants(spec, *e) && toolbox_add(t, *e, err) < 0)
+        if ((*e)->flags & TOOL_PAIR && !spec->defers)
+            continue;
+        if (toolbox_wants(spec, *e, spec->searches) && toolbox_add(t, spec, *e, err) < 0)
             goto fail;
     }
     for (size_t i = 0; i < spec->more_count; i++) {
-        if (toolbox_add_copy(t, &spec->more[i], err) < 0)
+        const struct tool_entry *e = &spec->more[i];
+
+        if (e->server && spec->permit && !permit_offers(spec->permit, str_of(e->name)))
+            continue;
+        if (toolbox_add_copy(t, spec, e, err) < 0)
             goto fail;
     }
+    if (t->extra.len)
+        qsort(t->extra.ptr, t->extra.len, sizeof(*t->extra.ptr), by_server);
+    toolbox_take_aliases(t, spec);
     toolbox_write_names(t);
     *ret = t;
     return 0;
@@ -249,19 +319,22 @@ const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count)
 
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name)
 {
+    const char *meant = map_get(&t->aliases, name);
     uintptr_t at;
 
+    if (meant)
+        name = str_of(meant);
     if (str_is(name, "Task"))
         name = STR("Agent");
     at = (uintptr_t)map_get(&t->by_name, name);
-    return at ? t->entries.ptr[at - 1] : NULL;
+    return at ? t->rows.ptr[at - 1].entry : NULL;
 }
 
 const struct json *toolbox_schema(const struct toolbox *t, const struct tool_entry *e)
 {
     uintptr_t at = (uintptr_t)map_get(&t->by_name, str_of(e->name));
 
-    return at ? t->schemas.ptr[at - 1] : NULL;
+    return at ? t->rows.ptr[at - 1].schema : NULL;
 }
 
 const struct tool_entry *toolbox_owed(const struct toolbox *t)
@@ -274,8 +347,8 @@ struct str toolbox_nearest(const struct toolbox *t, struct str name)
     struct nearest near;
 
     nearest_init(&near, name);
-    VEC_EACH(&t->entries, e) {
-        nearest_offer(&near, str_of((*e)->name));
+    VEC_EACH(&t->rows, row) {
+        nearest_offer(&near, str_of(row->entry->name));
     }
     return near.best;
 }
@@ -293,4 +366,67 @@ size_t toolbox_bytes(const struct toolbox *t)
         n += tool->name.len + tool->description.len + tool->schema.len;
     }
     return n;
+}
+
+const struct tool_entry *const *toolbox_extra(const struct toolbox *t, size_t *ret_count)
+{
+    *ret_count = t->extra.len;
+    return t->extra.ptr;
+}
+
+bool toolbox_is_extra(const struct toolbox *t, const struct tool_entry *e)
+{
+    uintptr_t at = (uintptr_t)map_get(&t->by_name, str_of(e->name));
+
+    return at && t->rows.ptr[at - 1].is_deferred;
+}
+
+uint64_t toolbox_serial(const struct toolbox *t)
+{
+    return t->serial;
+}
+
+bool toolbox_searches(const struct toolbox *t)
+{
+    VEC_EACH(&t->rows, row) {
+        if (row->entry->flags & TOOL_FINDS)
+            return true;
+    }
+    return false;
+}
+
+static struct word_index *make_index(struct toolbox *t)
+{
+    struct arena arena = ARENA_INIT;
+    struct word_item *items = arena_zalloc(&arena, (t->extra.len + 1) * sizeof(*items));
+    struct word_index *index;
+
+    for (size_t i = 0; i < t->extra.len; i++) {
+        const struct tool_entry *e = t->extra.ptr[i];
+        CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+
+        items[i] = (struct word_item){.name = str_of(e->name),
+                                      .hint = str_of(e->hint),
+                                      .text = str_of(e->text),
+                                      .group = str_of(e->server)};
+        if (e->server && e->raw_name) { /* what the model is told may have lost characters */
+            buf_addf(&name, "%s %s", e->server, e->raw_name);
+            items[i].name = arena_str(&arena, buf_str(&name));
+        }
+    }
+    index = word_index_new(items, t->extra.len);
+    arena_release(&arena);
+    return index;
+}
+
+const struct word_index *toolbox_index(struct toolbox *t)
+{
+    const struct word_index *index;
+
+    gate_take(&t->gate);
+    if (!t->index)
+        t->index = make_index(t);
+    index = t->index;
+    gate_give(&t->gate);
+    return index;
 }

@@ -1,12 +1,14 @@
 /*
  * The tools of an agent: rows that are offered, schemas parsed, request entries written. Immutable
  * and shared by reference, so that what goes to the model stays the same to the byte; another set
- * of tools is another toolbox (agent_set_toolbox()). Any thread.
+ * of tools is another toolbox (agent_set_toolbox()). A tool may be deferred: it can be found and
+ * called, but is no part of the request. Any thread.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/str.h"
 
@@ -20,6 +22,7 @@ struct provider;
 struct strv;
 struct tool_entry;
 struct toolbox;
+struct word_index;
 
 struct toolbox_spec {
     const struct tool_entry *const *table; /* NULL-terminated; NULL: none */
@@ -29,6 +32,9 @@ struct toolbox_spec {
     /* The names that may be used; NULL: all. Those of others (rule_knows_tool()) are passed over,
      * unknown ones are an error. */
     const struct strv *only;
+    const struct strv
+        *aliases; /* name, the tool that is meant, name, …; NULL: none. One that a
+                     row is for is not looked at again. Children have their parent's */
     /* Another choice among the rows; NULL: all. */
     bool (*wants)(void *arg, const struct tool_entry *e);
     void *wants_arg;
@@ -40,11 +46,14 @@ struct toolbox_spec {
      * a failing toolbox_new() returns. */
     const struct tool_entry *more;
     size_t more_count;
+    /* Rows with TOOL_DEFERRED stay out of the request, and the rows that find and execute them are
+     * offered: as `only` allows, or whatever it says (searches). */
+    bool defers, searches;
     void (*release)(void *arg); /* NULL: nothing to release */
     void *release_arg;
 };
 
-#define TOOLBOX_MAX 4096 /* tools; more are an error */
+#define TOOLBOX_MAX 16384 /* tools; more are an error */
 
 /* ERR_BAD_INPUT: a name nobody knows (with the nearest one) or that two tools have, or a schema
  * that is not usable. ERR_TOO_BIG: too many tools. */
@@ -59,7 +68,7 @@ int tool_structured(struct str schema, struct arena *arena, struct tool_entry *r
                     struct err *err);
 
 const struct llm_tool *toolbox_llm(const struct toolbox *t, size_t *ret_count);
-/* NULL when the session has no such tool; Task is Agent. */
+/* Deferred ones too. NULL when the session has no such tool; Task is Agent, and aliases count. */
 const struct tool_entry *toolbox_find(const struct toolbox *t, struct str name);
 const struct json *toolbox_schema(const struct toolbox *t, const struct tool_entry *e);
 /* The tool that a turn must not end without (TOOL_OWED); NULL: none. */
@@ -67,3 +76,11 @@ const struct tool_entry *toolbox_owed(const struct toolbox *t);
 struct str toolbox_nearest(const struct toolbox *t, struct str name); /* or empty */
 struct str toolbox_names(const struct toolbox *t); /* JSON array, for system/init */
 size_t toolbox_bytes(const struct toolbox *t);     /* of names, texts and schemas in a request */
+
+/* Deferred tools, by server and name; empty where the model cannot search. */
+const struct tool_entry *const *toolbox_extra(const struct toolbox *t, size_t *ret_count);
+bool toolbox_is_extra(const struct toolbox *t, const struct tool_entry *e);
+uint64_t toolbox_serial(const struct toolbox *t); /* no other has the same */
+bool toolbox_searches(const struct toolbox *t);   /* it has the rows for that */
+/* Of them, in the same order; made when it is first asked for. */
+const struct word_index *toolbox_index(struct toolbox *t);

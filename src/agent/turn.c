@@ -140,15 +140,20 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    bool is_main = identity_is_main(&a->spec.identity);
+    enum hook_event event = is_main ? HOOK_STOP : HOOK_SUBAGENT_STOP;
+    struct str subject = str_of(is_main || !a->spec.identity.type ? "" : a->spec.identity.type);
     int64_t cap = turn_stop_cap(a);
     struct err err = {0};
     struct jw w;
 
-    if (!agent_session_hook_wanted(a, HOOK_STOP, STR("")))
+    if (!agent_hook_wanted(a, event, subject))
         return 0;
     jw_init(&w, &json, 0);
-    agent_hook_begin(a, &w, HOOK_STOP);
+    agent_hook_begin(a, &w, event);
     jw_kbool(&w, "stop_hook_active", t->sent_back);
+    if (!is_main && a->spec.own_transcript_path)
+        jw_kcstr(&w, "agent_transcript_path", a->spec.own_transcript_path);
     jw_kstr(&w, "last_assistant_message", t->last_text);
     jw_key(&w, "background_tasks");
     task_write_running(a->spec.workspace, &w);
@@ -156,7 +161,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_array(&w);
     jw_array_end(&w);
     jw_object_end(&w);
-    (void)agent_hook_run(a, HOOK_STOP, STR(""), buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
+    (void)agent_hook_run(a, event, subject, buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
     hook_lines_write(a, &o);
     if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
         return 0;
@@ -422,6 +427,8 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         a->step = t->steps + 1;
         agent_refresh(a);
         (void)turn_take_mail(a, t);
+        if (t->steps)
+            extra_hint_answer(a, t->last_text);
         if (turn_is_called_off(a, t))
             return END_CALLED_OFF;
         if (t->unwritten)
@@ -438,6 +445,21 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
 
 /* ---- Beginning and end ---- */
 
+static void turn_name_folders(const struct agent *a, struct event *e)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
+    struct jw w;
+
+    workspace_dirs(a->spec.workspace, &dirs);
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    for (size_t i = 1; i < dirs.len; i++) /* the first is where it works */
+        jw_cstr(&w, dirs.ptr[i]);
+    jw_array_end(&w);
+    e->data = arena_str(&e->arena, buf_str(&json));
+}
+
 void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     CLEANUP(mem_freep) char *cwd = NULL;
@@ -453,6 +475,8 @@ void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in
     e->text = arena_str(&e->arena, str_of(cwd));
     e->json = arena_str(&e->arena, toolbox_names(a->spec.toolbox));
     e->id = arena_str(&e->arena, str_of(in->uuid));
+    e->name = arena_str(&e->arena, conf_get_str(a->spec.conf, "outputStyle"));
+    turn_name_folders(a, e);
     agent_emit(a, e, t->cancel);
 }
 
@@ -517,6 +541,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     cancel_unref(t->cancel);
     buf_release(&t->final_args);
     buf_release(&t->denials);
+    strv_release(&t->heard);
     buf_release(&t->deferred);
     buf_release(&t->note);
     buf_release(&t->tail);

@@ -42,6 +42,29 @@ void agent_record_spends(struct agent *a)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
 }
 
+static void turn_write_heard(const struct turn *t, struct event *e, struct turn_report *ret)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
+    struct jw w;
+
+    jw_init(&w, &json, JW_CLEAN);
+    jw_array(&w);
+    for (size_t i = 0; i < t->heard.len; i++)
+        jw_cstr(&w, t->heard.ptr[i]);
+    jw_array_end(&w);
+    ret->inputs = arena_str(&e->arena, buf_str(&json));
+    if (t->heard.len)
+        ret->first_input = arena_str(&e->arena, str_of(t->heard.ptr[0]));
+}
+
+/* What programs call the failure of an answer that cannot be used. */
+static const char *turn_model_category(const struct turn *t)
+{
+    if (t->stop == STOP_MAX_TOKENS && t->err.code == ERR_TOO_BIG)
+        return "max_output_tokens";
+    return t->stop == STOP_REFUSAL ? "invalid_request" : "unknown";
+}
+
 void turn_report(struct agent *a, struct turn *t, enum turn_end end)
 {
     struct event *e = agent_event(a, EVENT_TURN_DONE);
@@ -51,6 +74,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     struct journal *journal = a->spec.journal;
     struct err err = {0};
 
+    turn_write_heard(t, e, r);
     buf_addf(&denials, "[%.*s]", STR_ARG(buf_str(&t->denials)));
     r->end = a->last_end = end;
     r->is_error = end != END_COMPLETED && end != END_HOOK_STOPPED &&
@@ -58,7 +82,9 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
                   end != END_TOOL_DEFERRED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
-    r->category = api ? str_of(event_error_name(t->err.code, t->is_overloaded)) : STR("");
+    r->category = api                      ? str_of(event_error_name(t->err.code, t->is_overloaded))
+                  : end == END_MODEL_ERROR ? str_of(turn_model_category(t))
+                                           : STR("");
     r->api_status = api ? t->api_status : 0;
     r->stop = t->stop;
     r->duration_ms = clock_mono_ms() - t->start_ms;

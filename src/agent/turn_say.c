@@ -19,11 +19,12 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
+#define TURN_MAX_HEARD 64     /* inputs of a turn that its result names */
 #define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
 
 /* told: for people, what else came of it. */
 static void emit_user(const struct agent *a, const struct block *blocks, size_t count,
-                      const char *uuid, enum event_user user, struct str told,
+                      const char *uuid, enum event_user user, bool is_named, struct str told,
                       struct cancel *cancel)
 {
     struct event *e = agent_event(a, EVENT_USER);
@@ -40,6 +41,7 @@ static void emit_user(const struct agent *a, const struct block *blocks, size_t 
     e->id = arena_str(&e->arena, str_of(uuid));
     memcpy(e->uuid, uuid, ID_UUID_LEN);
     e->user = user;
+    e->is_named = is_named;
     e->show = arena_str(&e->arena, told);
     agent_emit(a, e, cancel);
 }
@@ -47,7 +49,7 @@ static void emit_user(const struct agent *a, const struct block *blocks, size_t 
 void agent_emit_user(const struct agent *a, const struct block *blocks, size_t count,
                      const char *uuid, enum event_user user, struct cancel *cancel)
 {
-    emit_user(a, blocks, count, uuid, user, STR(""), cancel);
+    emit_user(a, blocks, count, uuid, user, /*is_named=*/false, STR(""), cancel);
 }
 
 int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
@@ -71,7 +73,8 @@ static int turn_say(struct agent *a, struct turn *t, const struct block *blocks,
     int r = agent_keep_user(a, blocks, count, uuid, user, err);
 
     t->unwritten = t->unwritten || r < 0;
-    emit_user(a, blocks, count, uuid, user, told, t->cancel);
+    emit_user(a, blocks, count, uuid, user, user == USER_INPUT && strv_has(&t->heard, str_of(uuid)),
+              told, t->cancel);
     return r;
 }
 
@@ -245,7 +248,7 @@ static void turn_say_mode(struct agent *a)
 
     if (now == a->told_mode)
         return;
-    reminder_mode(&blocks, a->told_mode, now);
+    reminder_mode(&blocks, a->told_mode, now, a->spec.plan_steps);
     a->told_mode = now;
     agent_say_reminders(a, buf_str(&blocks));
 }
@@ -315,8 +318,32 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     }
 }
 
+/* The same for an agent that another one has started; it cannot be refused, nor ended. */
+static void turn_ask_agent_start(struct agent *a, struct turn *t)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct str type = str_of(a->spec.identity.type ? a->spec.identity.type : "");
+    struct err err = {0};
+    struct jw w;
+
+    if (a->asked_start || !agent_hook_wanted(a, HOOK_SUBAGENT_START, type))
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, HOOK_SUBAGENT_START);
+    jw_object_end(&w);
+    (void)agent_hook_run(a, HOOK_SUBAGENT_START, type, buf_str(&json), /*call=*/NULL, t->cancel, &o,
+                         &err);
+    buf_add(&a->start_context, buf_str(&o.context));
+}
+
 void turn_ask_start(struct agent *a, struct turn *t)
 {
+    if (!identity_is_main(&a->spec.identity)) {
+        turn_ask_agent_start(a, t);
+        a->asked_start = true;
+        return;
+    }
     if (!a->asked_start)
         turn_ask_start_hooks(a, t, str_of(a->spec.source ? a->spec.source : "startup"),
                              &a->start_context, &a->start_words);
@@ -380,6 +407,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         buf_release(&a->start_context);
     }
     turn_say_mode(a);
+    extra_say(a);
 }
 
 /* The id of the line that an input becomes: the client's own, unless it was used before. Two lines
@@ -419,6 +447,7 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     message_text(in->message, &words);
     mention_files(&spec, buf_str(&words), &files);
     agent_say_reminders(a, buf_str(&files.reminders));
+    extra_hint_input(a, buf_str(&words));
     said = message_new(ROLE_USER, files.images.len + in->message->len);
     VEC_EACH(&files.images, image) {
         message_add(said, &(struct block){.kind = BLOCK_IMAGE,
@@ -441,6 +470,7 @@ static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_i
     message_text(in->message, &bare);
     notice_wrap(buf_str(&bare), &text);
     block.text = buf_str(&text);
+    block.id = str_of(in->run); /* for the record alone */
     return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
                     /*told=*/STR(""), &t->err);
 }
@@ -457,8 +487,8 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
             agent_keep_user(a, in->message->blocks, in->message->len, uuid, USER_INPUT, &t->err);
 
         t->unwritten = t->unwritten || r < 0;
-        emit_user(a, in->message->blocks, in->message->len, uuid, USER_ADDED, /*told=*/STR(""),
-                  t->cancel);
+        emit_user(a, in->message->blocks, in->message->len, uuid, USER_ADDED,
+                  /*is_named=*/false, /*told=*/STR(""), t->cancel);
         return r;
     }
     return turn_say(a, t, in->message->blocks, in->message->len, uuid,
@@ -500,6 +530,8 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
+    if (in->is_named && t->heard.len < TURN_MAX_HEARD)
+        strv_adds(&t->heard, in->uuid);
     if (asked == 0)
         r = turn_say_input(a, t, in, uuid, between);
     agent_unkeep(a, QUEUE_DEQUEUE, in);
@@ -545,6 +577,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
+    extra_say(a);
     while (inputs_next_note(a->inputs, &in)) {
         agent_remind(a, in.message->blocks[0].text);
         agent_input_release(&in);

@@ -11,9 +11,11 @@
 #include "cmd/session_options.h"
 #include "conf/conf.h"
 #include "proto/acp/acp.h"
+#include "proto/codex/codex_server.h"
 #include "proto/rpc/client.h"
 
 static int acp_run(struct cmd *c);
+static int app_server_run(struct cmd *c);
 
 const struct command cmd_acp = {
     .usage =
@@ -43,6 +45,38 @@ const struct command cmd_acp = {
                                                 OPT_COUNT},
         },
     .run = acp_run,
+};
+
+const struct command cmd_app_server = {
+    .usage =
+        {
+            .name = "app-server",
+            .summary = "Serve programs that speak the app-server protocol of Codex, over standard "
+                       "input and output or a unix socket",
+            .options = (const enum option_id[]){OPT_LISTEN,
+                                                OPT_STDIO,
+                                                OPT_MODEL,
+                                                OPT_FALLBACK_MODEL,
+                                                OPT_EFFORT,
+                                                OPT_MAX_TURNS,
+                                                OPT_MAX_BUDGET_USD,
+                                                OPT_PERMISSION_MODE,
+                                                OPT_ALLOWED_TOOLS,
+                                                OPT_DISALLOWED_TOOLS,
+                                                OPT_TOOLS,
+                                                OPT_ADD_DIR,
+                                                OPT_DANGEROUSLY_SKIP_PERMISSIONS,
+                                                OPT_ALLOW_DANGEROUSLY_SKIP_PERMISSIONS,
+                                                OPT_MCP_CONFIG,
+                                                OPT_STRICT_MCP_CONFIG,
+                                                OPT_SETTINGS,
+                                                OPT_SETTING_SOURCES,
+                                                OPT_SYSTEM_PROMPT,
+                                                OPT_APPEND_SYSTEM_PROMPT,
+                                                OPT_TRUST,
+                                                OPT_COUNT},
+        },
+    .run = app_server_run,
 };
 
 /* Any thread. dir NULL: of no session. */
@@ -79,4 +113,26 @@ static int clients_run(struct cmd *c, const struct protocol *protocol, const cha
 static int acp_run(struct cmd *c)
 {
     return clients_run(c, &acp_protocol, /*socket=*/NULL);
+}
+
+/* "stdio://", "unix:///path", "unix://path"; NULL: it is neither. */
+static const char *listen_path(const char *url, bool *ret_stdio)
+{
+    *ret_stdio = !url || strcmp(url, "stdio://") == 0;
+    if (*ret_stdio || strncmp(url, "unix://", strlen("unix://")) != 0 || !url[strlen("unix://")])
+        return NULL;
+    return url + strlen("unix://");
+}
+
+static int app_server_run(struct cmd *c)
+{
+    const char *url = args_get(&c->args, OPT_LISTEN);
+    bool is_stdio;
+    const char *path = listen_path(url, &is_stdio);
+
+    if (!is_stdio && !path) {
+        say("--listen: '%.100s' is neither stdio:// nor unix://PATH", url);
+        return EXIT_USAGE;
+    }
+    return clients_run(c, &codex_protocol, path);
 }

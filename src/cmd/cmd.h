@@ -44,6 +44,7 @@ struct command {
 };
 
 extern const struct command cmd_acp;
+extern const struct command cmd_app_server;
 extern const struct command cmd_auth;
 extern const struct command cmd_completion;
 extern const struct command cmd_config;
@@ -51,6 +52,7 @@ extern const struct command cmd_demo;
 extern const struct command cmd_doctor;
 extern const struct command cmd_goal;
 extern const struct command cmd_help;
+extern const struct command cmd_agents;
 extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_mcp;

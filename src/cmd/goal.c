@@ -16,7 +16,7 @@
 #include "cmd/print.h"
 #include "cmd/print_goal.h"
 #include "conf/nearest.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 
 #define GOAL_MAX_WORDS ((size_t)2 << 20)
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 
 struct cmd;
 

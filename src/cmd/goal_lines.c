@@ -1,6 +1,6 @@
 /*
  * goal_lines: a goal's events as lines for a person. What others wrote (reasons, commands) goes
- * through goal/display.h, which takes out what a terminal would obey. Main thread.
+ * through goal/report/display.h, which takes out what a terminal would obey. Main thread.
  */
 #include "cmd/goal_lines.h"
 
@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cmd/cmd.h"
-#include "goal/display.h"
 #include "goal/goal.h"
-#include "goal/told.h"
+#include "goal/report/display.h"
+#include "goal/report/told.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "slash/slash.h"

@@ -65,6 +65,7 @@ int cmd_interactive(struct cmd *c)
         say_error(&err);
         return EXIT_USAGE;
     }
+    options.host.session.on_wait = NULL; /* the screen is the terminal's by then */
     interactive_prompt(c, &options.host.session, &prompt);
     spec.prompt = buf_str(&prompt);
     spec.is_demo = getenv("TENAX_DEMO");

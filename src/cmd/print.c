@@ -247,6 +247,7 @@ static int print_with(struct print *p, struct str prompt)
         .hooks = args->given[OPT_INCLUDE_HOOK_EVENTS],
         .replay = args->given[OPT_REPLAY_USER_MESSAGES],
         .states = print_reads_state(p->spec->conf),
+        .forward = args->given[OPT_FORWARD_SUBAGENT_TEXT],
     };
     struct text_spec text = {
         .cmd = p->cmd,

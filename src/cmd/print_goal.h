@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 
 struct args;
 struct cmd;

@@ -19,18 +19,11 @@
 static void options_not_yet(const struct args *args)
 {
     static const enum option_id later[] = {
-        OPT_TASK_BUDGET,
-        OPT_BETAS,
-        OPT_MCP_CONFIG,
-        OPT_AGENT,
-        OPT_AGENTS,
-        OPT_CHANNELS,
-        OPT_SESSION_MIRROR,
-        OPT_PROMPT_SUGGESTIONS,
-        OPT_PROJECT_CONFIG_ROOT,
-        OPT_PLUGIN_DIR,
-        OPT_PLUGIN_DIR_NO_MCP,
-        OPT_PERMISSION_PROMPTS,
+        OPT_TASK_BUDGET,         OPT_BETAS,
+        OPT_MCP_CONFIG,          OPT_CHANNELS,
+        OPT_SESSION_MIRROR,      OPT_PROMPT_SUGGESTIONS,
+        OPT_PROJECT_CONFIG_ROOT, OPT_PLUGIN_DIR,
+        OPT_PLUGIN_DIR_NO_MCP,   OPT_PERMISSION_PROMPTS,
     };
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 
@@ -121,6 +114,11 @@ static void options_tools(struct session_options *o, const struct args *args)
     }
 }
 
+static void options_say_wait(const char *text)
+{
+    say("%s", text);
+}
+
 static int options_session(const struct args *args, struct session_spec *ret, struct err *err)
 {
     *ret = (struct session_spec){
@@ -132,6 +130,7 @@ static int options_session(const struct args *args, struct session_spec *ret, st
         .at = args_get(args, OPT_RESUME_SESSION_AT),
         .drops = args_get(args, OPT_RESUME_DROPS_TURN),
         .is_unkept = args->given[OPT_NO_SESSION_PERSISTENCE],
+        .on_wait = options_say_wait,
     };
     return ret->id ? options_session_id(ret->id, err) : 0;
 }

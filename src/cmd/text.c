@@ -2,7 +2,7 @@
  * text: a session shown as plain text.
  *
  * On a terminal the answer appears as it arrives, and what tools do is said on standard error; into
- * a pipe the last answer goes whole, when it is complete, so that a script never reads half an
+ * a pipe each answer goes whole, when it is complete, so that a script never reads half an
  * answer or, after a broken stream, the same words twice. On a terminal a retried answer goes on
  * where the broken one stopped as long as it says the same. Main thread.
  */
@@ -23,7 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/goal_lines.h"
 #include "cmd/text.h"
-#include "goal/display.h"
+#include "goal/report/display.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "json/json.h"
@@ -56,6 +56,7 @@ struct text {
     struct cancel *cancel;
     int code;           /* exit code once output has failed */
     struct event *last; /* the last TURN_DONE */
+    bool has_notice;    /* a turn behind it was begun by one */
 };
 
 static void text_out(struct text *t, struct str text)
@@ -161,6 +162,42 @@ static void text_claim(struct text *t, const struct event *e)
     buf_clear(&t->claim);
 }
 
+/* Half of a surrogate pair, which JSON can carry, is no UTF-8: whoever reads the pipe would choke.
+ * It has three bytes, as U+FFFD has. Nothing else that is invalid gets through the parser. */
+static void text_mend(struct buf *text)
+{
+    size_t at = utf8_valid_len(buf_str(text));
+
+    while (text->len - at >= 3) {
+        memcpy(text->ptr + at, "\xef\xbf\xbd", 3);
+        at += 3 + utf8_valid_len(str_from(buf_str(text), at + 3));
+    }
+}
+
+/* The whole answer into a pipe. */
+static void text_answer(struct text *t, const struct turn_report *report)
+{
+    CLEANUP(buf_release) struct buf rest = BUF_INIT(TEXT_MAX_ANSWER);
+
+    buf_add(&rest, report->structured.len ? report->structured : report->result);
+    text_mend(&rest);
+    secret_scrub(&rest);
+    if (!str_ends(buf_str(&rest), STR("\n")))
+        buf_addc(&rest, '\n');
+    (void)say_out(buf_str(&rest), t->cancel, &t->code);
+}
+
+/* An answer that was not the last: the end of a background task has made another turn. */
+static void text_answer_before(struct text *t)
+{
+    const struct turn_report *report = t->last ? t->last->report : NULL;
+
+    if (report && t->has_notice && !t->live && !t->spec->for_goal && report->steps &&
+        !report->is_error && str_trim(report->result).len)
+        text_answer(t, report);
+    t->has_notice = false;
+}
+
 static void text_event(struct text *t, const struct event *e)
 {
     switch (e->kind) {
@@ -228,7 +265,11 @@ static void text_event(struct text *t, const struct event *e)
         text_break(t);
         activity_done(&t->activity, e);
         break;
+    case EVENT_USER:
+        t->has_notice = t->has_notice || e->user == USER_NOTICE;
+        break;
     case EVENT_TURN_DONE:
+        text_answer_before(t);
         event_unref(t->last);
         t->last = event_ref((struct event *)e); /* counting changes no event */
         goal_lines_turn(&t->goal, /*runs=*/false);
@@ -236,31 +277,6 @@ static void text_event(struct text *t, const struct event *e)
     default:
         break;
     }
-}
-
-/* Half of a surrogate pair, which JSON can carry, is no UTF-8: whoever reads the pipe would choke.
- * It has three bytes, as U+FFFD has. Nothing else that is invalid gets through the parser. */
-static void text_mend(struct buf *text)
-{
-    size_t at = utf8_valid_len(buf_str(text));
-
-    while (text->len - at >= 3) {
-        memcpy(text->ptr + at, "\xef\xbf\xbd", 3);
-        at += 3 + utf8_valid_len(str_from(buf_str(text), at + 3));
-    }
-}
-
-/* The whole answer into a pipe. */
-static void text_answer(struct text *t, const struct turn_report *report)
-{
-    CLEANUP(buf_release) struct buf rest = BUF_INIT(TEXT_MAX_ANSWER);
-
-    buf_add(&rest, report->structured.len ? report->structured : report->result);
-    text_mend(&rest);
-    secret_scrub(&rest);
-    if (!str_ends(buf_str(&rest), STR("\n")))
-        buf_addc(&rest, '\n');
-    (void)say_out(buf_str(&rest), t->cancel, &t->code);
 }
 
 /* "2 calls were refused: Edit, Write (…)": an answer alone may not tell. */

@@ -416,12 +416,13 @@ static const struct conf_case cases[] = {
      .files = {{CLAUDES, "{\"$schema\":\"x\",\"spinnerTips\":true,\"model\":\"m\"}"}},
      .expect = {"model = \"m\" (~/.claude/settings.json:1:43)", "spinnerTips = null (default)"}},
     {.name = "a key nothing uses yet: said once, for our own files only",
-     .files = {{CLAUDES, "{\"agent\":\"vim\",\"hooks\":{}}"},
-               {OURS, "{\"agent\":\"vim\"}"},
-               {PROJECT, "{\"agent\":\"normal\"}"}},
-     .expect = {"agent = \"normal\" (@/work/.tenax/settings.json:1:10)"},
-     .warnings = {"~/.tenax/settings.json:1:10: 'agent' is known, but not used by this version "
-                  "yet"}},
+     .files = {{CLAUDES, "{\"autoMemoryEnabled\":true,\"hooks\":{}}"},
+               {OURS, "{\"autoMemoryEnabled\":true}"},
+               {PROJECT, "{\"autoMemoryEnabled\":false}"}},
+     .expect = {"autoMemoryEnabled = false (@/work/.tenax/settings.json:1:22)"},
+     .warnings =
+         {"~/.tenax/settings.json:1:22: 'autoMemoryEnabled' is known, but not used by this version "
+          "yet"}},
     {.name = "a key nothing comes of says why",
      .files = {{CLAUDES, "{\"plansDirectory\":\"p\"}"},
                {OURS,

@@ -255,14 +255,20 @@ static void reminders(void **state)
             fail_msg("row %zu: '%s'", i, buf_cstr(&text));
     }
     buf_clear(&text);
-    reminder_mode(&text, MODE_DEFAULT, MODE_BYPASS);
-    reminder_mode(&text, MODE_PLAN, MODE_PLAN);
+    reminder_mode(&text, MODE_DEFAULT, MODE_BYPASS, STR(""));
+    reminder_mode(&text, MODE_PLAN, MODE_PLAN, STR(""));
     reminder_todos(&text, STR("[]"));
     reminder_todos(&text, STR("not json"));
     assert_int_equal(text.len, 0);
-    reminder_mode(&text, MODE_DEFAULT, MODE_PLAN);
+    reminder_mode(&text, MODE_DEFAULT, MODE_PLAN, STR(""));
     expect(buf_str(&text), "Plan mode is on. ");
-    reminder_mode(&text, MODE_PLAN, MODE_ACCEPT_EDITS);
+    expect(buf_str(&text), "what will change and where");
+    buf_clear(&text);
+    reminder_mode(&text, MODE_DEFAULT, MODE_PLAN, STR(" 1. Ask the oracle.\n"));
+    expect(buf_str(&text), "change nothing");
+    expect(buf_str(&text), "\n\n1. Ask the oracle.\n\nThen call ExitPlanMode");
+    assert_false(str_has(buf_str(&text), STR("what will change and where")));
+    reminder_mode(&text, MODE_PLAN, MODE_ACCEPT_EDITS, STR(""));
     expect(buf_str(&text), "</system-reminder>\n<system-reminder>\nPlan mode is off.");
     reminder_todos(&text, STR("[{\"content\":\"a\",\"status\":\"completed\"},"
                               "{\"content\":\"b\",\"status\":\"in_progress\"},"

@@ -11,12 +11,15 @@
 
 #define REMINDER_MAX_TODOS ((size_t)16 << 10) /* bytes of the list that are repeated */
 
+#define PLAN_ON                                                                                    \
+    "Plan mode is on. Explore and think, and change nothing: do not edit or write files, do not "  \
+    "run commands that change anything, do not commit. "
+#define PLAN_HOLDS "This holds until the plan is accepted, whatever was said before."
+
 static const char plan_on[] =
-    "Plan mode is on. Explore and think, and change nothing: do not edit or write files, do not "
-    "run commands that change anything, do not commit. Read the code the task is about, settle "
-    "what is unclear (AskUserQuestion), then call ExitPlanMode with a plan: what will change and "
-    "where, in which order, and how it will be verified. This holds until the plan is accepted, "
-    "whatever was said before.";
+    PLAN_ON "Read the code the task is about, settle what is unclear (AskUserQuestion), then call "
+            "ExitPlanMode with a plan: what will change and where, in which order, and how it will "
+            "be verified. " PLAN_HOLDS;
 static const char plan_off[] =
     "Plan mode is off. You may change files and run commands again; carry out what was agreed.";
 
@@ -65,11 +68,22 @@ void reminder_add(struct buf *ret, struct str text)
     buf_adds(ret, "\n</system-reminder>\n");
 }
 
-void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now)
+static void add_own_plan(struct buf *ret, struct str steps)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* its parts are bounded */
+
+    buf_addf(&text, PLAN_ON "\n\n%.*s\n\nThen call ExitPlanMode with the plan. " PLAN_HOLDS,
+             STR_ARG(str_trim(steps)));
+    reminder_add(ret, buf_str(&text));
+}
+
+void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now, struct str steps)
 {
     if (before == now)
         return;
-    if (now == MODE_PLAN)
+    if (now == MODE_PLAN && str_trim(steps).len)
+        add_own_plan(ret, steps);
+    else if (now == MODE_PLAN)
         reminder_add(ret, str_of(plan_on));
     else if (before == MODE_PLAN)
         reminder_add(ret, str_of(plan_off));

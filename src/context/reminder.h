@@ -14,8 +14,10 @@ struct buf;
 
 void reminder_add(struct buf *ret, struct str text);
 
-/* Plan mode was entered or left. Other changes of mode do not concern the model. */
-void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now);
+/* Plan mode was entered or left. Other changes of mode do not concern the model. steps: how to come
+ * to a plan, in place of our own text; or empty. */
+void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now,
+                   struct str steps);
 
 /* The list of TodoWrite, as its JSON array; nothing for an empty or a broken one. */
 void reminder_todos(struct buf *ret, struct str json);

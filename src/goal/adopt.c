@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "goal/display.h"
 #include "goal/draft.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 #include "json/json.h"
 #include "json/jw.h"
 

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 #include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -16,7 +16,7 @@
 #include "sync/cancel.h"
 
 #define LOG_EVENTS 2000
-#define SAVE_PATIENCE_MS 300 /* of an answer, for a busy database */
+#define SAVE_PATIENCE_MS 100 /* of an answer, for a busy database */
 #define STOPPED                                                                                    \
     (1u << GOAL_PAUSED | 1u << GOAL_BLOCKED | 1u << GOAL_USAGE_LIMITED | 1u << GOAL_BUDGET_LIMITED)
 

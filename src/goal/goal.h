@@ -20,6 +20,9 @@
  *   stall.c     rounds without progress
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal
+ *   argument/   what is typed: verbs, options, amounts; report/: what is shown and reported
+ *   judge/      the judge; proof/: the proof of a complete goal; wait/: what a goal waits for
+ *   git/        git, run without touching the user's state; states of the workspace as commits
  *
  * One thread at a time holds the goal (a ticket, goal_enter()): an outside change and the start of
  * an idle continuation never overlap. It is never held while something runs or waits. Everything
@@ -35,7 +38,7 @@
 #include "agent/tool.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 #include "store/goals.h"
 
 struct cancel;

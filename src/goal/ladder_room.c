@@ -11,7 +11,7 @@
 #include "goal/inside.h"
 #include "goal/origin/names.h"
 #include "goal/origin/room.h"
-#include "goal/proof.h"
+#include "goal/proof/proof.h"
 #include "guard/sandbox.h"
 #include "json/json.h"
 #include "json/jw.h"

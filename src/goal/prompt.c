@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "goal/display.h"
+#include "goal/report/display.h"
 #include "store/goals.h"
 
 #define REASON_MAX 160 /* bytes of the last reason in a tail, escaped */

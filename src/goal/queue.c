@@ -3,8 +3,8 @@
  * except while the store is asked.
  */
 #include "base/err.h"
-#include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 
 int change_next(struct goal *g, const struct goal_argument *what, struct cancel *cancel,
                 struct goal_answer *ret, struct err *err)

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "goal/git.h"
+#include "goal/git/git.h"
 #include "goal/origin/names.h"
 #include "goal/origin/origin.h"
 #include "sync/cancel.h"

@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 #include "json/jw.h"
 
 /* "status, checks" */

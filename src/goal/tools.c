@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "goal/display.h"
 #include "goal/entries.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 #include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "conf/conf.h"
-#include "goal/display.h"
 #include "goal/inside.h"
+#include "goal/report/display.h"
 #include "json/jw.h"
 
 #define OVERRULED                                                                                  \

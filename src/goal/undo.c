@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "goal/inside.h"
-#include "goal/report.h"
+#include "goal/report/report.h"
 #include "json/json.h"
 #include "json/jw.h"
 

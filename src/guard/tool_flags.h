@@ -20,4 +20,8 @@ enum tool_flags {
     /* Of no tool: the question is about an effect of a command on trial, which says itself what is
      * protected. */
     TOOL_ON_TRIAL = 512,
+    /* Not in the request where the model can search for tools (agent/extra.h). */
+    TOOL_DEFERRED = 1024,
+    TOOL_FINDS = 2048,    /* searches deferred tools: offered where there may be some */
+    TOOL_EXECUTES = 4096, /* the same: its input names a deferred tool, which runs in its place */
 };

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
-#include "goal/row_json.h"
+#include "goal/report/row_json.h"
 #include "guard/permit.h"
 #include "host/feed.h"
 #include "host/host.h"
@@ -54,15 +54,17 @@ static void answer_copy_costs(const struct turn_report *last, struct event *e,
     ret->models = models;
 }
 
-void answer_end_turn(struct goal *goal, bool of_run, struct event *e)
+void answer_end_turn(struct goal *goal, bool of_run, int64_t index, struct event *e)
 {
     struct turn_report *r = arena_new(&e->arena, struct turn_report);
     struct goal_ending ending;
 
+    *r = *e->report;
+    r->index = index;
+    e->report = r;
     answer_add_goal(goal, e);
     if (!goal_ending(goal, &e->arena, &ending))
         return;
-    *r = *e->report;
     r->goal = (struct turn_goal){
         .status = goal_status_name(ending.status),
         .reason = ending.reason,
@@ -71,7 +73,6 @@ void answer_end_turn(struct goal *goal, bool of_run, struct event *e)
     if (ending.status != GOAL_ACTIVE &&
         (ending.is_own || (of_run && ending.status != GOAL_COMPLETE)))
         r->goal.subtype = ending.subtype;
-    e->report = r;
 }
 
 /* The same goal, in the same state. */
@@ -96,6 +97,7 @@ void host_settle(struct host *h)
         if (last)
             answer_copy_costs(last->report, e, r);
         r->end = END_CALLED_OFF;
+        r->index = host_count_result(h);
         r->result = last ? arena_str(&e->arena, last->report->result) : STR("");
         r->goal = (struct turn_goal){
             .status = goal_status_name(ending.status),
@@ -124,6 +126,7 @@ static void answer_begins(struct host *h)
     e->text = arena_str(&e->arena, str_of(conf_dir(host_conf(h))));
     host_tools(h, &tools);
     e->json = arena_str(&e->arena, buf_str(&tools));
+    e->name = arena_str(&e->arena, conf_get_str(host_conf(h), "outputStyle"));
     feed_emit(host_feed(h), e, /*cancel=*/NULL);
 }
 
@@ -144,10 +147,21 @@ static void answer_input(struct host *h, const struct agent_input *input)
     jw_object_end(&w);
     e = host_event(h, EVENT_USER);
     e->user = USER_INPUT;
+    e->is_named = input->is_named;
     e->id = arena_str(&e->arena, str_of(input->uuid));
     e->text = arena_str(&e->arena, buf_str(&text));
     e->json = arena_str(&e->arena, buf_str(&json));
     feed_emit(host_feed(h), e, /*cancel=*/NULL);
+}
+
+static void answer_name_input(const struct agent_input *input, struct event *e,
+                              struct turn_report *ret)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(1024);
+
+    buf_addf(&json, "[\"%s\"]", input->uuid);
+    ret->inputs = arena_str(&e->arena, buf_str(&json));
+    ret->first_input = arena_str(&e->arena, str_of(input->uuid));
 }
 
 static void answer_ends(struct host *h, const struct host_answer *a)
@@ -157,6 +171,9 @@ static void answer_ends(struct host *h, const struct host_answer *a)
     struct turn_report *r = arena_new(&e->arena, struct turn_report);
 
     r->end = END_COMPLETED;
+    r->index = host_count_result(h);
+    if (a->input && a->input->is_named)
+        answer_name_input(a->input, e, r);
     r->is_error = a->is_error;
     r->result = arena_str(&e->arena, a->text);
     r->error = a->is_error ? r->result : STR("");

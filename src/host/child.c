@@ -24,12 +24,14 @@
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "host/asks.h"
+#include "host/extra.h"
 #include "host/hub.h"
 #include "host/inside.h"
 #include "host/record.h"
 #include "host/session.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "store/load.h"
 #include "sync/cancel.h"
 
 struct child {
@@ -43,12 +45,15 @@ struct child {
     struct permit *permit;
     bool has_mode;
     struct toolbox *toolbox;
-    struct buf model; /* as it was asked for; empty: the session's */
+    bool has_all_tools; /* the session's, late ones too */
+    struct buf model;   /* as it was asked for; empty: the session's */
     enum effort effort;
     struct buf system; /* empty: the session's */
     bool has_briefing;
     struct briefing briefing; /* of its own folder */
     struct record *record;    /* NULL: nothing is kept */
+    struct buf transcript;    /* its path; empty: the same */
+    struct buf context;       /* what it is told first, where that is less than the others are */
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
@@ -166,6 +171,8 @@ static void child_free(struct child *c)
     workspace_unref(c->workspace);
     briefing_release(&c->briefing);
     buf_release(&c->model);
+    buf_release(&c->transcript);
+    buf_release(&c->context);
     buf_release(&c->system);
     event_unref(c->turn);
     spending_unref(c->spending);
@@ -195,6 +202,8 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
     c->hears = spec->hears;
     c->briefing = (struct briefing)BRIEFING_INIT;
     buf_init(&c->model, BUF_NO_LIMIT);
+    buf_init(&c->transcript, BUF_NO_LIMIT);
+    buf_init(&c->context, BUF_NO_LIMIT);
     buf_init(&c->system, BUF_NO_LIMIT);
     gate_init(&c->gate);
     c->start_ms = clock_mono_ms();
@@ -229,8 +238,8 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }
 
-static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct toolbox *from,
-                            struct err *err)
+static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct child *parent,
+                            struct toolbox *from, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct tool_entry structured;
@@ -248,6 +257,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
 
     if (!spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
         c->toolbox = toolbox_ref(from);
+        c->has_all_tools = !parent || parent->has_all_tools;
         return 0;
     }
     if (spec->schema.len && tool_structured(spec->schema, &arena, &structured, err) < 0)
@@ -296,16 +306,52 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
                            h->cancel, err);
 }
 
-static struct journal *child_make_record(struct child *c)
+/* What it is told first: its surroundings, instruction files, and the agents it may start. */
+static void child_write_context(struct child *c, const struct spawn_spec *spec)
+{
+    struct host *h = c->host;
+    struct str all = c->has_briefing ? briefing_text(&c->briefing) : buf_str(&h->context);
+
+    if (spec->omits_instructions) /* the first reminder is of the surroundings */
+        all = str_first(all, str_find(str_from(all, 1), STR("<system-reminder>")) + 1);
+    buf_add(&c->context, all);
+    if (toolbox_find(c->toolbox, STR("Agent")))
+        buf_add(&c->context, buf_str(&h->types));
+}
+
+/* The conversation in its file, which it goes on with. */
+static int child_recall(struct child *c, struct recall *past, struct buf *ret_leaf, struct err *err)
 {
     struct host *h = c->host;
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    struct load_spec spec = {0};
+    struct load *load = NULL;
+    int rc;
+
+    if (!session_is_kept(h->session))
+        return err_set(err, ERR_UNSUPPORTED, "the session keeps nothing on disk");
+    record_agent_path(session_folder(h->session), c->id, &path);
+    if (load_open(buf_cstr(&path), &spec, h->cancel, &load, err) < 0)
+        return -1;
+    rc = recall_read(load, h->cancel, past, err);
+    buf_add(ret_leaf, load_leaf(load));
+    load_free(load);
+    if (rc == 0 && !past->messages.len)
+        return err_set(err, ERR_NOT_FOUND, "its conversation is empty");
+    return rc;
+}
+
+static struct journal *child_make_record(struct child *c, struct str leaf)
+{
+    struct host *h = c->host;
 
     if (!session_is_kept(h->session))
         return NULL;
-    record_agent_path(session_folder(h->session), c->id, &path);
-    c->record = session_begin_agent(h->session, buf_cstr(&path), c->id, c->workspace,
+    record_agent_path(session_folder(h->session), c->id, &c->transcript);
+    c->record = session_begin_agent(h->session, buf_cstr(&c->transcript), c->id, c->workspace,
                                     asks_asker(h->asks), host_entrypoint(h), host_on_trouble, h);
+    if (leaf.len)
+        record_go_on_from(c->record, leaf);
     return record_journal(c->record);
 }
 
@@ -314,6 +360,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
 {
     struct host *h = c->host;
     CLEANUP(recall_release) struct recall past = RECALL_INIT;
+    CLEANUP(buf_release) struct buf leaf = BUF_INIT(BUF_NO_LIMIT);
     struct provider models[MODELS_MAX] = {{0}};
     struct agent_spec agent = {
         .identity = c->identity,
@@ -337,6 +384,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .refresh = host_refresh,
         .refresh_arg = h,
         .spawner = &c->all->spawner,
+        .extra = c->has_all_tools ? host_extra_source(h) : NULL,
         .team = h->team,
         .spending = c->spending,
         .cancel = h->cancel,
@@ -344,6 +392,8 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     };
 
     if (spec->forks && agent_talk(asks, h->cancel, &past, err) < 0)
+        return -1;
+    if (spec->resumes && child_recall(c, &past, &leaf, err) < 0)
         return -1;
     if (child_make_models(c, spec, parent, models, &agent.provider_count, err) < 0)
         return -1;
@@ -353,7 +403,8 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
                         : parent         ? buf_str(&parent->system)
                                          : STR(""));
     agent.system = c->system.len ? buf_str(&c->system) : buf_str(&h->system);
-    agent.context = c->has_briefing ? briefing_text(&c->briefing) : buf_str(&h->context);
+    child_write_context(c, spec);
+    agent.context = buf_str(&c->context);
     if (c->has_briefing) {
         agent.news = briefing_news;
         agent.near = briefing_near;
@@ -363,7 +414,9 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     }
     if (past.messages.len)
         agent.recall = &past;
-    agent.journal = child_make_record(c);
+    agent.journal = child_make_record(c, buf_str(&leaf));
+    if (agent.journal)
+        agent.own_transcript_path = buf_cstr(&c->transcript);
     c->agent = agent_new(&agent);
     agent_begin(c->agent, &agent);
     for (size_t i = 0; i < agent.provider_count; i++)
@@ -431,7 +484,7 @@ static int spawn_make(struct children *all, const struct spawn_spec *spec, struc
     c->spending = spending_branch(parent ? parent->spending : all->host->spending);
     rc = child_make_place(c, spec, parent, err);
     if (rc == 0)
-        rc = child_make_tools(c, spec, from, err);
+        rc = child_make_tools(c, spec, parent, from, err);
     if (rc == 0)
         rc = child_make_briefing(c, spec, err);
     if (rc == 0)

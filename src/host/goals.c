@@ -8,6 +8,7 @@
 
 #include "agent/ledger.h"
 #include "agent/recall.h"
+#include "agent/task.h"
 #include "agent/toolbox.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -167,11 +168,38 @@ static struct net *goals_net(void *arg)
 
 /* ---- The rest ---- */
 
+struct agent_names {
+    struct buf *names; /* NULL: nobody reads them */
+    size_t count;
+    int64_t began_ms; /* of the newest */
+};
+
+static bool add_agent(void *arg, const struct task_view *v)
+{
+    struct agent_names *to = arg;
+
+    if (task_is_over(v->state) ||
+        (v->kind != TASK_AGENT && v->kind != TASK_WORKFLOW && v->kind != TASK_REMOTE))
+        return true;
+    if (to->names)
+        buf_addf(to->names, "%s%s (%.*s)", to->names->len ? ", " : "", v->name ? v->name : v->id,
+                 STR_ARG(str_clip(v->description, 200)));
+    if (v->began_ms > to->began_ms)
+        to->began_ms = v->began_ms;
+    to->count++;
+    return true;
+}
+
+/* Commands in the background, and agents wherever they run. */
 static size_t goals_background(void *arg, struct buf *names, int64_t *ret_began_ms)
 {
     struct goals *g = arg;
+    size_t n = background_running(g->spec.workspace, names, ret_began_ms);
+    struct agent_names agents = {.names = names, .began_ms = *ret_began_ms};
 
-    return background_running(g->spec.workspace, names, ret_began_ms);
+    task_each(task_table_of(g->spec.workspace), add_agent, &agents);
+    *ret_began_ms = agents.began_ms;
+    return n + agents.count;
 }
 
 static void goals_title(void *arg, struct str text)

@@ -4,6 +4,7 @@
  */
 #include "host/handover.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #define HANDOVER_CALL_MS 2000
 #define HANDOVER_BUSY_MS 1000 /* for one that says it is in use: its last turn may be ending */
 #define HANDOVER_LOOK_MS 5
+#define HANDOVER_TELL_MS 500 /* what is over sooner needs no line */
 #define HANDOVER_REQUEST "{\"subtype\":\"release_session\"}"
 
 enum holder_answer {
@@ -48,11 +50,27 @@ static enum holder_answer handover_ask(const char *home, const char *session, st
     return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_IS_BUSY;
 }
 
-int handover_take(const char *home, const char *session, const char *socket, struct cancel *cancel,
-                  struct hold **ret, struct err *err)
+static void handover_tell(const char *home, const char *session, enum holder_answer answer,
+                          void (*on_wait)(const char *text))
+{
+    CLEANUP(holder_release) struct holder who = {0};
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1024);
+
+    buf_addf(&text, "session %s is open in another process", session);
+    if (hold_look(home, session, &who, /*err=*/NULL) > 0 && who.pid)
+        buf_addf(&text, " (pid %" PRId64 ")", who.pid);
+    buf_adds(&text, answer == HOLDER_IS_BUSY ? " that is working; waiting a moment for it"
+                                             : "; waiting for it to end");
+    on_wait(buf_cstr(&text));
+}
+
+int handover_take(const char *home, const char *session, const char *socket,
+                  void (*on_wait)(const char *text), struct cancel *cancel, struct hold **ret,
+                  struct err *err)
 {
     int64_t began_ms = clock_mono_ms();
     enum holder_answer answer = HOLDER_MUTE;
+    bool told = false;
 
     for (;;) {
         struct err why = {0};
@@ -66,6 +84,10 @@ int handover_take(const char *home, const char *session, const char *socket, str
             (answer == HOLDER_MUTE && waited_ms >= HANDOVER_MUTE_MS) ||
             (answer == HOLDER_IS_BUSY && waited_ms >= HANDOVER_BUSY_MS))
             return err_set(err, why.code, "%s", why.text);
+        if (on_wait && !told && waited_ms >= HANDOVER_TELL_MS) {
+            handover_tell(home, session, answer, on_wait);
+            told = true;
+        }
         if (cancel_wait(cancel, answer == HOLDER_IS_BUSY ? 50 : HANDOVER_LOOK_MS, err) < 0)
             return -1;
     }

@@ -3,7 +3,8 @@
  *
  * A program that reads a result may resume the session before the process that printed it has
  * exited, so a holder that ends is waited for. One that is idle ends when it is asked to
- * (release_session on its control socket). One that works keeps its session.
+ * (release_session on its control socket). One that works keeps its session, which is known within
+ * two seconds.
  */
 #pragma once
 
@@ -12,5 +13,7 @@ struct err;
 struct hold;
 
 /* As hold_take() (store/hold.h); ERR_BUSY: the holder works, or does not end in time. Waits. */
-int handover_take(const char *home, const char *session, const char *socket, struct cancel *cancel,
-                  struct hold **ret, struct err *err);
+/* on_wait: for the user, once, when it takes longer; or NULL. */
+int handover_take(const char *home, const char *session, const char *socket,
+                  void (*on_wait)(const char *text), struct cancel *cancel, struct hold **ret,
+                  struct err *err);

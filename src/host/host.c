@@ -28,6 +28,7 @@
 #include "host/child.h"
 #include "host/connect.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/feed.h"
 #include "host/goals.h"
 #include "host/hub.h"
@@ -45,6 +46,8 @@
 #include "mcp/mcp.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tasks/entries.h"
 #include "tasks/team/team.h"
 #include "tools/background.h"
@@ -65,8 +68,11 @@ static void host_list_tools(struct host *h)
     h->tools.len = 0;
     for (const struct tool_entry *const *e = tools_table(); *e; e++)
         vec_push(&h->tools, *e);
+    vec_push(&h->tools, &h->agent_tool);
     vec_push(&h->tools, &tool_task_output_entry);
     vec_push(&h->tools, &tool_task_stop_entry);
+    vec_push(&h->tools, &h->message_tool);
+    vec_push(&h->tools, &tool_list_agents_entry);
     for (const struct tool_entry *const *e = goal_tools(); goals && *e; e++)
         vec_push(&h->tools, *e);
     VEC_EACH(&h->added, e) {
@@ -77,16 +83,21 @@ static void host_list_tools(struct host *h)
     vec_push(&h->tools, (const struct tool_entry *)NULL);
 }
 
-int host_make_toolbox(struct host *h, struct err *err)
+static int make_toolbox(struct host *h, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct tool_entry *more = arena_zalloc(&arena, (h->more_count + 1) * sizeof(*more));
     struct toolbox_spec spec = {
         .only = h->has_only_tools ? &h->only_tools : NULL,
         .conf = h->conf,
+        .aliases = &h->aliases,
         .provider = &h->models.list[0],
         .permit = h->permit,
         .more = more,
+        .wants = h->pool.type ? pool_wants : NULL,
+        .wants_arg = &h->pool,
+        .defers = h->defers,
+        .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
     struct toolbox *box = NULL;
     struct toolbox *old;
@@ -124,6 +135,17 @@ int host_make_toolbox(struct host *h, struct err *err)
         agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     return 0;
+}
+
+/* Agents ask for it when servers have changed, and each on its own thread. */
+int host_make_toolbox(struct host *h, struct err *err)
+{
+    int r;
+
+    (void)ticket_take(&h->boxing, /*cancel=*/NULL, /*err=*/NULL);
+    r = make_toolbox(h, err);
+    ticket_give(&h->boxing);
+    return r;
 }
 
 struct toolbox *host_toolbox(struct host *h)
@@ -383,7 +405,9 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
-    if (host_make_goals(h, ret_notes, err) < 0 || host_make_toolbox(h, err) < 0)
+    host_extra_open(h);
+    if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
+        host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
     return host_start_mcp(h, ret_notes, err);
@@ -446,12 +470,16 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->briefing.notice = host_on_trouble;
     h->briefing.notice_arg = h;
     gate_init(&h->gate);
+    ticket_init(&h->boxing);
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
+    buf_init(&h->types, BUF_NO_LIMIT);
+    buf_init(&h->opening, BUF_NO_LIMIT);
     h->children = children_new(h);
     h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
+    buf_init(&h->plan_steps, HOST_MAX_SCHEMA);
     buf_add(&h->schema, spec->output_schema);
     h->more = spec->more;
     h->more_count = spec->more_count;
@@ -476,6 +504,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         spending_recall(h->spending, &session_recall(h->session)->ledger);
     host_make_team(h);
     host_make_agent(h);
+    host_recall_agents(h);
     if (hub_add(h->hub, h, err) < 0) {
         host_free(h);
         return -1;
@@ -496,9 +525,12 @@ void host_free(struct host *h)
         goal_close(goals_goal(h->goals));
     if (h->runner)
         runner_mute(h->runner);
+    agents_close(h->agents);
     team_close(h->team);
     children_free(h->children); /* what they cost is told to the main agent */
     agent_free(h->agent);
+    agents_free(h->agents);
+    definitions_unref(h->types_read);
     inputs_free(h->own_inputs);
     team_free(h->team);
     /* What was proven stays as it is: a command that undoes it when it is told to end gets no
@@ -542,9 +574,15 @@ void host_free(struct host *h)
     vec_release(&h->added);
     strv_release(&h->only_tools);
     buf_release(&h->schema);
+    buf_release(&h->plan_steps);
+    strv_release(&h->aliases);
     buf_release(&h->system);
     buf_release(&h->context);
+    buf_release(&h->types);
+    strv_release(&h->type_lines);
+    buf_release(&h->opening);
     gate_release(&h->gate);
+    ticket_release(&h->boxing);
     hub_free(h->own_hub);
     mem_freep(&h);
 }
@@ -621,6 +659,11 @@ struct spawner *host_spawner(struct host *h)
     return children_spawner(h->children);
 }
 
+struct agents *host_agents(struct host *h)
+{
+    return h->agents;
+}
+
 struct task_table *host_tasks(struct host *h)
 {
     return h->tasks;
@@ -678,6 +721,24 @@ int host_set_prompt(struct host *h, const struct str *system, const struct str *
     if (append)
         prompt_spec_append(&h->prompt, *append);
     return 0;
+}
+
+int host_set_plan(struct host *h, struct str steps, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    buf_clear(&h->plan_steps);
+    buf_add(&h->plan_steps, steps);
+    return buf_check(&h->plan_steps, err);
+}
+
+int host_set_aliases(struct host *h, const struct strv *names, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    strv_clear(&h->aliases);
+    strv_add_all(&h->aliases, names);
+    return host_make_toolbox(h, err);
 }
 
 int host_set_schema(struct host *h, struct str schema, struct err *err)

@@ -33,6 +33,7 @@ struct feed;
 struct goal;
 struct hook_registry;
 struct hook_runner;
+struct agents;
 struct host;
 struct host_choices;
 struct hub;
@@ -112,6 +113,7 @@ struct sandbox *host_sandbox(struct host *h);
 struct workspace *host_workspace(struct host *h);
 struct team *host_team(struct host *h);           /* tasks/team/team.h */
 struct spawner *host_spawner(struct host *h);     /* agents beside the main one; agent/spawn.h */
+struct agents *host_agents(struct host *h);       /* tasks/agents.h */
 struct task_table *host_tasks(struct host *h);    /* agent/task.h */
 struct hook_registry *host_hooks(struct host *h); /* of settings and session; hooks/registry.h */
 
@@ -119,6 +121,9 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
+/* Names of tools and, behind each, the tool that is meant when the model says it. */
+int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
 /* One more tool, offered if the session may use one of that name. What the row points to is lent
  * until host_free(). */
@@ -311,6 +316,7 @@ struct host_answer {
     bool goes_on; /* a turn will begin by itself */
 };
 void host_answer(struct host *h, const struct host_answer *a);
+int64_t host_count_result(struct host *h); /* the number of the next result, from 0 */
 /* A command has changed the goal: its lines go into the transcript now, also where no agent runs.
  */
 void host_write_goal(struct host *h);

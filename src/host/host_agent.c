@@ -20,6 +20,7 @@
 #include "host/asks.h"
 #include "host/child.h"
 #include "host/event_log.h"
+#include "host/extra.h"
 #include "host/goals.h"
 #include "host/hub.h"
 #include "host/inside.h"
@@ -32,6 +33,8 @@
 #include "llm/provider.h"
 #include "net/net.h"
 #include "store/load.h"
+#include "tasks/definition.h"
+#include "tasks/team/team.h"
 
 /* ---- Built ---- */
 
@@ -118,7 +121,9 @@ void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
     struct agent_spec spec = {
-        .identity = {.session = session_id(h->session), .agent = IDENTITY_MAIN},
+        .identity = {.session = session_id(h->session),
+                     .agent = IDENTITY_MAIN,
+                     .type = h->pool.type ? h->pool.type->name : NULL},
         .conf = h->conf,
         .providers = models,
         .provider_count = models_copy(&h->models, models, MODELS_MAX),
@@ -141,6 +146,7 @@ void host_make_agent(struct host *h)
         .watch = host_on_watch,
         .referee = goal_referee(goals_goal(h->goals)),
         .spawner = children_spawner(h->children),
+        .extra = host_extra_source(h),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
         .team = h->team,
@@ -151,12 +157,12 @@ void host_make_agent(struct host *h)
         .spending = h->spending,
         .emit = host_emit,
         .emit_arg = h,
-        .news = briefing_news,
-        .near = briefing_near,
-        .again = briefing_again,
-        .loaded = briefing_loaded,
-        .attachment = briefing_attachment,
-        .news_arg = &h->briefing,
+        .news = host_news,
+        .near = host_near,
+        .again = host_again,
+        .loaded = host_loaded,
+        .attachment = host_attachment,
+        .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,
         .cancel = h->cancel,
@@ -184,13 +190,15 @@ static int host_prepare(struct host *h, struct err *err)
     prompt_system(&h->prompt, h->conf, &h->system);
     buf_clear(&h->context);
     buf_add(&h->context, briefing_text(&h->briefing));
+    host_say_types(h);
     runner_set_net(h->runner, h->net);
     if (host_await_net(h, err) < 0)
         return -1;
     host_await_mcp(h);
     rest.net = h->net;
     rest.system = buf_str(&h->system);
-    rest.context = buf_str(&h->context);
+    rest.plan_steps = buf_str(&h->plan_steps);
+    rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);
     host_start_log(h); /* which reads what was said so far */

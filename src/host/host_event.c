@@ -13,6 +13,7 @@
 #include "host/answer.h"
 #include "host/feed.h"
 #include "host/inside.h"
+#include "host/mcp.h"
 #include "host/session.h"
 #include "json/json.h"
 
@@ -64,6 +65,25 @@ static void note_turn(struct host *h, struct event *e)
         keep_event(&h->last_step, e);
 }
 
+int64_t host_count_result(struct host *h)
+{
+    int64_t index;
+
+    gate_take(&h->gate);
+    index = h->results++;
+    gate_give(&h->gate);
+    return index;
+}
+
+/* How the session's MCP servers are now. */
+static void say_servers(struct host *h, struct event *e)
+{
+    CLEANUP(buf_release) struct buf servers = BUF_INIT((size_t)1 << 20);
+
+    host_write_mcp(h, /*tools=*/false, &servers);
+    e->show = arena_str(&e->arena, buf_str(&servers));
+}
+
 /* From the threads of agents and of their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -72,7 +92,9 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
     bool is_main = identity_is_main(&e->by);
 
     if (e->kind == EVENT_TURN_DONE && is_main)
-        answer_end_turn(host_goal(h), h->of_run, e);
+        answer_end_turn(host_goal(h), h->of_run, host_count_result(h), e);
+    if (e->kind == EVENT_TURN_STARTED && is_main)
+        say_servers(h, e);
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;

@@ -9,13 +9,23 @@
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/task.h"
+#include "agent/toolbox.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/id.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+#include "context/reminder.h"
 #include "host/child.h"
 #include "host/feed.h"
+#include "host/hub.h"
 #include "host/inside.h"
 #include "host/session.h"
 #include "llm/message.h"
+#include "llm/provider.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
+#include "tasks/entries.h"
 #include "tasks/team/team.h"
 
 #define AWAITED (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE))
@@ -55,6 +65,154 @@ static void tasks_notify(void *arg, const char *owner, const struct task_view *v
     }
     if (main) /* it may have waited for this end */
         agent_nudge(main);
+}
+
+/* ---- Agents ---- */
+
+/* --agent, or the setting: the session is one of this type itself. */
+static int host_become(struct host *h, struct err *err)
+{
+    struct str name = conf_get_str(h->conf, "agent");
+    CLEANUP(provider_release) struct provider model = {0};
+    CLEANUP(buf_release) struct buf known = BUF_INIT(1000);
+    const struct definition *type;
+    enum permit_mode mode;
+
+    if (!name.len)
+        return 0;
+    h->types_read = agents_types(h->agents);
+    type = definitions_find(h->types_read, name);
+    VEC_EACH(&h->types_read->list, it) {
+        if (!(*it)->shadowed_by)
+            buf_addf(&known, "%s%s", known.len ? ", " : "", (*it)->name);
+    }
+    if (!type)
+        return err_set(err, ERR_BAD_INPUT, "there is no agent type '%.*s'; there are: %s",
+                       STR_ARG(str_clip(name, 64)), buf_cstr(&known));
+    h->pool = (struct pool){.kind = POOL_MAIN, .type = type, .may_start = true};
+    if (type->prompt.len)
+        prompt_spec_replace(&h->prompt, type->prompt);
+    if (type->mode.len && !h->args->given[OPT_PERMISSION_MODE] &&
+        !h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] && permit_mode_parse(type->mode, &mode) &&
+        permit_set_mode(h->permit, mode, err) < 0)
+        return err_prefix(err, "agent %s", type->name);
+    if (!type->model.len || h->args->given[OPT_MODEL])
+        return 0;
+    if (host_select(h, type->model, &model, err) < 0)
+        return err_prefix(err, "agent %s", type->name);
+    models_replace_first(&h->models, &model);
+    return 0;
+}
+
+int host_make_agents(struct host *h, struct err *err)
+{
+    struct agents_spec spec = {
+        .conf = h->conf,
+        .tasks = h->tasks,
+        .spawner = children_spawner(h->children),
+        .crew = hub_crew(h->hub),
+        .session = session_id(h->session),
+        .folder = session_is_kept(h->session) ? session_folder(h->session) : NULL,
+        .is_headless = !h->is_interactive,
+    };
+
+    h->agent_tool = tool_agent_entry;
+    if (agents_new(&spec, &h->agents, err) < 0)
+        return -1;
+    h->agent_tool.arg = h->agents;
+    h->message_tool = tool_send_message_entry;
+    h->message_tool.arg = h->agents;
+    return host_become(h, err);
+}
+
+static bool offers_agents(struct host *h)
+{
+    struct toolbox *box = host_toolbox(h);
+    bool has = toolbox_find(box, STR("Agent")) != NULL;
+
+    toolbox_unref(box);
+    return has;
+}
+
+static void add_types(struct host *h, bool first, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!offers_agents(h))
+        return;
+    agents_tell_types(h->agents, first, &text, &json);
+    reminder_add(ret, buf_str(&text));
+    if (json.len)
+        strv_add(&h->type_lines, buf_str(&json));
+}
+
+void host_say_types(struct host *h)
+{
+    buf_clear(&h->types);
+    add_types(h, /*first=*/true, &h->types);
+    buf_clear(&h->opening);
+    buf_add(&h->opening, buf_str(&h->context));
+    buf_add(&h->opening, buf_str(&h->types));
+}
+
+void host_news(void *arg, struct cancel *cancel, struct buf *ret)
+{
+    struct host *h = arg;
+
+    briefing_news(&h->briefing, cancel, ret);
+    add_types(h, /*first=*/false, ret);
+}
+
+void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret)
+{
+    briefing_near(&((struct host *)arg)->briefing, path, cancel, ret);
+}
+
+void host_again(void *arg, struct cancel *cancel, struct buf *ret)
+{
+    struct host *h = arg;
+
+    briefing_again(&h->briefing, cancel, ret);
+    if (ret->len)
+        add_types(h, /*first=*/true, ret);
+}
+
+bool host_loaded(void *arg, struct agent_loaded *ret)
+{
+    return briefing_loaded(&((struct host *)arg)->briefing, ret);
+}
+
+bool host_attachment(void *arg, struct buf *ret)
+{
+    struct host *h = arg;
+
+    if (!h->type_lines.len)
+        return briefing_attachment(&h->briefing, ret);
+    buf_adds(ret, h->type_lines.ptr[0]);
+    mem_freep(&h->type_lines.ptr[0]);
+    memmove(h->type_lines.ptr, h->type_lines.ptr + 1,
+            --h->type_lines.len * sizeof(h->type_lines.ptr[0]));
+    return true;
+}
+
+/* ---- Listened to ---- */
+
+static void on_stopped(void *arg, const struct task_view *v, struct str text)
+{
+    struct host *h = arg;
+    struct agent_input in = {.is_notice = true, .is_literal = true, .when = INPUT_NEXT};
+
+    in.message = message_user_text(text);
+    id_uuid(in.uuid);
+    snprintf(in.run, sizeof(in.run), "%s", v->run);
+    agent_send(h->agent, &in);
+}
+
+void host_recall_agents(struct host *h)
+{
+    if (session_recall(h->session) && strcmp(session_source(h->session), "fork") != 0)
+        agents_recall(h->agents, session_path(h->session), on_stopped, h);
 }
 
 void host_listen_tasks(struct host *h)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/extra.h"
 #include "agent/hook_sight.h"
 #include "agent/spending.h"
 #include "agent/tool.h"
@@ -24,8 +25,12 @@
 #include "host/host.h"
 #include "host/models.h"
 #include "sync/thread.h"
+#include "sync/ticket.h"
+#include "tasks/pool.h"
 
 struct agent;
+struct agent_loaded;
+struct agents;
 struct children;
 struct record;
 struct task_table;
@@ -53,7 +58,8 @@ struct host {
     bool has_only_tools;
     struct prompt_spec prompt;
     struct briefing briefing;
-    struct buf schema;
+    struct buf schema, plan_steps;
+    struct strv aliases; /* of tools: name, what is meant, … */
     struct hook_registry *registry;
     struct runner *runner;
     struct hook_watch aside_watch; /* of those that nobody waits for */
@@ -78,19 +84,28 @@ struct host {
     struct surroundings *around; /* begun early; NULL: not */
     char *commits;               /* where it remembers commits */
     struct buf system,
-        context; /* what every agent of the session begins with; made with the first */
+        context;            /* what every agent of the session begins with; made with the first */
+    struct buf opening;     /* context and types: what the main agent is told first */
+    struct strv type_lines; /* the same for the transcript, not written yet */
+    struct buf types;       /* what is said of agent types, with the first input */
     struct children *children;
+    struct agents *agents;
+    struct definitions *types_read;             /* where main's own type is; NULL: it has none */
+    struct pool pool;                           /* what that leaves of the tools */
+    struct tool_entry agent_tool, message_tool; /* with the agents */
     struct task_table *tasks;
     struct team *team;
     struct mcp *mcp; /* NULL: no servers are configured */
     struct strv mcp_roots;
     struct arena mcp_arena;         /* of mcp_servers */
     const struct json *mcp_servers; /* of a client; NULL: none */
-    atomic_uint mcp_changes;        /* of servers and their tools */
-    unsigned mcp_seen;              /* of those, the ones in the toolbox */
-    int64_t mcp_turn;               /* when that was last changed */
-    struct thread *looking;         /* whether commands can be confined here */
-    struct titling *titling;        /* NULL: nobody has asked for a title */
+    _Atomic uint64_t mcp_seen;      /* the version of servers and tools in the toolbox */
+    struct extra_source extra;
+    bool defers;             /* tools of servers are not part of the request */
+    bool is_undecided;       /* whether they are: that depends on how many there are */
+    struct ticket boxing;    /* whoever makes a toolbox has it */
+    struct thread *looking;  /* whether commands can be confined here */
+    struct titling *titling; /* NULL: nobody has asked for a title */
 
     struct agent *agent;                /* the main one; begins when it is ready */
     struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
@@ -101,6 +116,7 @@ struct host {
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
+    int64_t results; /* that were told */
     struct event *last_turn, *last_step;
     struct host_lines lines;
 };
@@ -150,7 +166,17 @@ int host_ask_of(struct host *h, struct provider *provider, struct str system, st
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
 
 /* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+int host_make_agents(struct host *h, struct err *err);
+/* agent_spec.news and its like, with the agent types; arg is the host. */
+void host_say_types(struct host *h);
+void host_news(void *arg, struct cancel *cancel, struct buf *ret);
+void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
+void host_again(void *arg, struct cancel *cancel, struct buf *ret);
+bool host_loaded(void *arg, struct agent_loaded *ret);
+bool host_attachment(void *arg, struct buf *ret);
 void host_listen_tasks(struct host *h);
+/* Agents of the session that is resumed; once its main agent is made. */
+void host_recall_agents(struct host *h);
 bool host_awaits_tasks(void *arg);
 
 /* host_title.c: a person has said this; a session that has no title may get one. */

@@ -14,7 +14,7 @@
 #include "agent/toolbox.h"
 #include "base/strv.h"
 #include "conf/conf.h"
-#include "goal/judge.h"
+#include "goal/judge/judge.h"
 #include "guard/workspace.h"
 #include "llm/provider.h"
 #include "llm/scenario/canned.h"

@@ -16,9 +16,11 @@
 #include "guard/workspace.h"
 #include "host/asks.h"
 #include "host/connect.h"
+#include "host/extra.h"
 #include "host/inside.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "mcp/client.h"
 #include "mcp/mcp.h"
 #include "mcp/server_conf.h"
 #include "net/net.h"
@@ -56,13 +58,6 @@ int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct canc
 }
 
 /* ---- The session's servers ---- */
-
-static void on_changed(void *arg)
-{
-    struct host *h = arg;
-
-    atomic_fetch_add(&h->mcp_changes, 1);
-}
 
 /* A server's form, shown as any other question. Without anybody to ask, the answer is "cancel". */
 static int on_ask(void *arg, struct str method, const struct json *params, struct cancel *cancel,
@@ -139,7 +134,6 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
         .dynamic = h->mcp_servers,
         .approved = &approved,
         .is_headless = !h->is_interactive,
-        .changed = on_changed,
         .ask = on_ask,
         .arg = h,
     };
@@ -152,11 +146,7 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
 
     if (mcp_servers_load(&from, &servers, err) < 0)
         return -1;
-    if (!servers.list.len) {
-        strv_add_all(ret_notes, &servers.notes);
-        return 0;
-    }
-    if (mcp_approvals(h->conf, &approved, h->cancel, err) < 0)
+    if (servers.list.len && mcp_approvals(h->conf, &approved, h->cancel, err) < 0)
         return -1;
     if (needs_net(&servers)) {
         if (!h->net)
@@ -173,32 +163,68 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     return 0;
 }
 
+/* Whether the first request waits for servers: where their tools are part of it, and nobody sits at
+ * a terminal who would have to wait. */
+static bool awaits_servers(struct host *h)
+{
+    if (h->is_interactive)
+        return false;
+    if (!h->defers)
+        return true;
+    for (size_t i = 0; i < mcp_count(h->mcp); i++) {
+        if (mcp_client_at(h->mcp, i) && mcp_server_at(h->mcp, i)->always_loads)
+            return true;
+    }
+    return false;
+}
+
 void host_await_mcp(struct host *h)
 {
     if (!h->mcp)
         return;
-    if (!h->is_interactive)
+    if (awaits_servers(h))
         mcp_wait(h->mcp, HOST_MCP_WAIT_MS, h->cancel);
-    h->mcp_seen = atomic_load(&h->mcp_changes);
-    if (host_make_toolbox(h, /*err=*/NULL) == 0) /* else the one without them stays */
-        agent_set_toolbox(h->agent, h->toolbox);
+    host_extra_decide(h);
+    h->mcp_seen = mcp_version(h->mcp);
+    (void)host_make_toolbox(h, /*err=*/NULL); /* else the one without them stays */
 }
 
-/* On the agent's thread, between steps. */
+/* On an agent's thread, between steps. Tools that are part of the request only change between two
+ * turns. */
 void host_refresh_mcp(struct host *h)
 {
-    unsigned changes = atomic_load(&h->mcp_changes);
-    struct toolbox *box;
+    uint64_t version = h->mcp ? mcp_version(h->mcp) : 0;
+    bool in_turn;
 
-    if (!h->mcp || changes == h->mcp_seen || h->turn == h->mcp_turn)
+    gate_take(&h->gate);
+    in_turn = h->step > 0;
+    gate_give(&h->gate);
+    if (!h->mcp || version == h->mcp_seen || (!h->defers && in_turn))
         return;
-    h->mcp_seen = changes;
-    h->mcp_turn = h->turn;
-    if (host_make_toolbox(h, /*err=*/NULL) < 0)
-        return;
-    box = host_toolbox(h);
-    agent_set_toolbox(h->agent, box);
-    toolbox_unref(box);
+    h->mcp_seen = version;
+    (void)host_make_toolbox(h, /*err=*/NULL);
+}
+
+static bool has_remote(const struct json *servers)
+{
+    JSON_EACH(servers, entry) {
+        if (json_get(entry, "url"))
+            return true;
+    }
+    return false;
+}
+
+int host_set_servers(struct host *h, const struct json *servers, struct sdk_link *link,
+                     struct mcp_changes *ret, struct err *err)
+{
+    if (has_remote(servers)) {
+        if (!h->net)
+            h->net = connect_net(h->conf, err);
+        if (!h->net || net_loaded(h->net, err) < 0)
+            return -1;
+    }
+    mcp_set(h->mcp, servers, link, h->net, ret);
+    return 0;
 }
 
 struct mcp *host_mcp(struct host *h)

@@ -11,13 +11,20 @@ struct cancel;
 struct conf;
 struct err;
 struct host;
+struct json;
 struct mcp;
+struct mcp_changes;
 struct mcp_server;
+struct sdk_link;
 struct strv;
 
-struct mcp *host_mcp(struct host *h); /* NULL: no servers are configured */
+struct mcp *host_mcp(struct host *h);
 /* Their list, as system/init and mcp_status have it. */
 void host_write_mcp(struct host *h, bool tools, struct buf *ret);
+
+/* Servers that a client brings: mcp_set(). */
+int host_set_servers(struct host *h, const struct json *servers, struct sdk_link *link,
+                     struct mcp_changes *ret, struct err *err);
 
 /* What mcp_sources.approved wants. A store that is not there yet is not made. */
 int mcp_approvals(const struct conf *conf, struct strv *ret, struct cancel *cancel,

@@ -4,8 +4,6 @@
  */
 #include "host/not_yet.h"
 
-#include <dirent.h>
-
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/strv.h"
@@ -15,27 +13,6 @@
 static void add(struct buf *out, const char *what)
 {
     buf_addf(out, "%s%s", out->len ? ", " : "", what);
-}
-
-static bool has_markdown(const char *dir)
-{
-    DIR *d = opendir(dir);
-    struct dirent *entry;
-    bool found = false;
-
-    while (d && !found && (entry = readdir(d), entry))
-        found = str_ends(str_of(entry->d_name), STR(".md"));
-    if (d)
-        closedir(d);
-    return found;
-}
-
-static bool has_agents(const struct conf *conf)
-{
-    CLEANUP(mem_freep) char *project = path_join(conf_dir(conf), ".claude/agents");
-    CLEANUP(mem_freep) char *user = path_join(conf_claude_home(conf), "agents");
-
-    return has_markdown(project) || has_markdown(user);
 }
 
 static bool has_plugins(const struct conf *conf)
@@ -49,7 +26,6 @@ static const struct {
     bool (*is_there)(const struct conf *conf);
     const char *what;
 } rows[] = {
-    {has_agents, "agents (.claude/agents)"},
     {has_plugins, "plugins (enabledPlugins)"},
 };
 

@@ -332,6 +332,7 @@ static int record_tell(struct journal *self, struct str text, struct err *err)
 
 static int record_turn_done(struct journal *self, const struct turn_report *report, struct err *err)
 {
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct record *r = record_of(self);
     struct entry_head head;
     struct record_at at;
@@ -345,7 +346,8 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     if (report->category.len) {
         id_uuid(uuid);
         at = record_at(r, &head, str_of(uuid));
-        record_line_failure(&r->line, &at, report->result);
+        turn_report_text(report, &text);
+        record_line_failure(&r->line, &at, buf_str(&text));
         record_moved(r, at.uuid);
     }
     id_uuid(uuid);

@@ -75,13 +75,15 @@ static void write_origin(struct jw *w, const char *run)
 }
 
 /* A notice, without its wrapping: a line of the user's when it began a turn, else an attachment. */
-static void record_line_notice(struct buf *out, const struct record_at *at, struct str wrapped,
-                               bool between)
+static void record_line_notice(struct buf *out, const struct record_at *at,
+                               const struct block *block, bool between)
 {
-    struct str bare = wrapped;
+    CLEANUP(buf_release) struct buf run = BUF_INIT(BUF_NO_LIMIT);
+    struct str bare = block->text;
     struct jw w;
 
-    (void)notice_bare(wrapped, &bare);
+    (void)notice_bare(block->text, &bare);
+    buf_add(&run, block->id);
     line_begin(&w, out, at, between ? ENTRY_ATTACHMENT : ENTRY_USER);
     if (between) {
         jw_key(&w, "attachment");
@@ -90,14 +92,14 @@ static void record_line_notice(struct buf *out, const struct record_at *at, stru
         jw_kstr(&w, "prompt", bare);
         jw_kstr(&w, "source_uuid", at->uuid);
         jw_kcstr(&w, "commandMode", NOTICE_ORIGIN);
-        write_origin(&w, NULL);
+        write_origin(&w, buf_cstr(&run));
         jw_object_end(&w);
     } else {
-        struct block block = {.kind = BLOCK_TEXT, .text = bare};
+        struct block said = {.kind = BLOCK_TEXT, .text = bare};
 
-        write_origin(&w, NULL);
+        write_origin(&w, buf_cstr(&run));
         jw_kcstr(&w, "promptSource", "system");
-        write_message(&w, &block, 1);
+        write_message(&w, &said, 1);
     }
     line_end(&w);
 }
@@ -108,7 +110,7 @@ void record_line_user(struct buf *out, const struct record_at *at, const struct 
     struct jw w;
 
     if (user == USER_NOTICE || user == USER_NOTICE_BETWEEN) {
-        record_line_notice(out, at, blocks[0].text, user == USER_NOTICE_BETWEEN);
+        record_line_notice(out, at, &blocks[0], user == USER_NOTICE_BETWEEN);
         return;
     }
     line_begin(&w, out, at, ENTRY_USER);
@@ -206,6 +208,8 @@ void record_line_boundary(struct buf *out, const struct record_at *at,
     }
     if (c->todos.len)
         jw_kraw(&w, "todos", c->todos);
+    if (c->found.len > 2)
+        jw_kraw(&w, "preCompactDiscoveredTools", c->found);
     jw_object_end(&w);
     line_end(&w);
 }

@@ -45,6 +45,7 @@ struct session {
     char forked_from[ID_UUID_LEN + 1]; /* "": from nothing of ours */
     char *path, *folder;
     const char *source;
+    void (*on_wait)(const char *text);
     bool is_kept;
     bool made_folder; /* not kept, and not there before: goes with us */
     struct hold *hold;
@@ -123,7 +124,8 @@ static int session_hold(struct session *s, struct err *err)
     if (!s->is_kept)
         return 0;
     buf_addf(&socket, "%s/run/%d.sock", conf_home(s->conf), (int)getpid());
-    if (handover_take(conf_home(s->conf), s->id, buf_cstr(&socket), s->cancel, &s->hold, &why) == 0)
+    if (handover_take(conf_home(s->conf), s->id, buf_cstr(&socket), s->on_wait, s->cancel, &s->hold,
+                      &why) == 0)
         return 0;
     if (why.code == ERR_BUSY || why.code == ERR_CANCELLED)
         return err_set(err, why.code, "%s", why.text);
@@ -390,6 +392,7 @@ int session_open(const struct conf *conf, const struct session_spec *spec, struc
     s->cancel = cancel;
     s->source = "startup";
     s->is_kept = !spec->is_unkept;
+    s->on_wait = spec->on_wait;
     s->recall = (struct recall)RECALL_INIT;
     buf_init(&s->seed, BUF_NO_LIMIT);
     buf_init(&s->title, BUF_NO_LIMIT);

@@ -39,6 +39,9 @@ struct session_spec {
     const char *drops;  /* uuid of a message that counts no more, with all that follows; or NULL */
     const char *title;  /* that it gets, of the host; NULL: none */
     bool is_unkept;     /* nothing is written, and nothing is held */
+    /* For the user, at once: another process has the session, and is waited for. NULL: nobody is
+     * told. */
+    void (*on_wait)(const char *text);
 };
 /* Whether it is one that exists already. */
 bool session_resumes(const struct session_spec *spec);

@@ -31,7 +31,7 @@ struct call {
     struct buf *ret;
     struct err *err;
     bool answered;
-    int rc;
+    bool refused; /* and err says why */
 };
 
 /* Events and the like are passed over. */
@@ -48,9 +48,11 @@ static void on_line(struct str line, void *arg)
         c->answered = str_is(json_get_str(response, "request_id"), CALL_ID);
         if (c->answered && str_is(json_get_str(response, "subtype"), "success"))
             buf_add(c->ret, json_raw(json_get(response, "response")));
-        else if (c->answered)
-            c->rc = err_set(c->err, ERR_DENIED, "%.*s",
-                            STR_ARG(str_clip(json_get_str(response, "error"), 400)));
+        else if (c->answered) {
+            c->refused = true;
+            err_set(c->err, ERR_DENIED, "%.*s",
+                    STR_ARG(str_clip(json_get_str(response, "error"), 400)));
+        }
     }
     arena_release(&arena);
 }
@@ -105,6 +107,7 @@ int socket_call(const char *path, const char *session, struct str request, int64
     CLEANUP(buf_release) struct buf line = BUF_INIT(CALL_MAX_QUEUE);
     struct call c = {.ret = ret, .err = err};
     int64_t due_ms = clock_mono_ms() + timeout_ms;
+    int rc;
 
     if (fd < 0)
         return -1;
@@ -116,10 +119,9 @@ int socket_call(const char *path, const char *session, struct str request, int64
         return -1;
     conn_init(&c.conn, fd, fd, CALL_MAX_LINE, CALL_MAX_QUEUE);
     c.conn.is_socket = true;
-    if (conn_send(&c.conn, buf_str(&line), err) < 0)
-        c.rc = -1;
-    while (c.rc == 0 && !c.answered)
-        c.rc = call_round(&c, due_ms, cancel, err);
+    rc = conn_send(&c.conn, buf_str(&line), err);
+    while (rc == 0 && !c.answered)
+        rc = call_round(&c, due_ms, cancel, err);
     conn_release(&c.conn);
-    return c.rc;
+    return rc < 0 || c.refused ? -1 : 0;
 }

@@ -193,6 +193,44 @@ static void test_hangs_up_while_asked(void **state)
     (void)unlink(at.sun_path);
 }
 
+/* A process that says no: the call has failed, in its words. */
+static void test_says_no(void **state)
+{
+    static const char no[] = "{\"type\":\"control_response\",\"response\":{\"subtype\":\"error\","
+                             "\"request_id\":\"call\",\"error\":\"not now\"}}\n";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(1000);
+    struct err err = {0};
+    pid_t child;
+    int status;
+
+    (void)state;
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/no.sock", home);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int fd = accept(listener, NULL, NULL);
+        char c;
+
+        if (write(fd, no, sizeof(no) - 1) != (ssize_t)sizeof(no) - 1)
+            _exit(1);
+        while (read(fd, &c, 1) > 0) /* until the caller has read it */
+            continue;
+        _exit(0);
+    }
+    assert_int_equal(socket_call(at.sun_path, /*session=*/NULL, STR("{}"), 60000, /*cancel=*/NULL,
+                                 &answer, &err),
+                     -1);
+    assert_int_equal(err.code, ERR_DENIED);
+    assert_string_equal(err.text, "not now");
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(listener);
+    (void)unlink(at.sun_path);
+}
+
 UNIT_TEST(socket)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +238,7 @@ UNIT_TEST(socket)
         cmocka_unit_test(test_short_of_descriptors),
         cmocka_unit_test(test_too_many_wait),
         cmocka_unit_test(test_hangs_up_while_asked),
+        cmocka_unit_test(test_says_no),
     };
     int rc;
 

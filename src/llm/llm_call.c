@@ -412,6 +412,11 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
     return 0;
 }
 
+const char *llm_call_request_id(const struct llm_call *c)
+{
+    return c->attempt ? attempt_facts(c->attempt)->request_id : "";
+}
+
 int llm_call_status(const struct llm_call *c)
 {
     return c->status;

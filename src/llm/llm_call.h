@@ -75,6 +75,7 @@ int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *e
 /* The owner has had enough: what was said so far is the answer, the blocks that are complete and
  * the text that was being said, whose LLM_BLOCK_STOP is told. False: no attempt was answering. */
 bool llm_call_cut(struct llm_call *c, struct llm_call_result *ret);
+const char *llm_call_request_id(const struct llm_call *c); /* the server's; "": it has none yet */
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */
 int llm_call_broken(
     const struct llm_call *c); /* answers in a row that broke off before their end */

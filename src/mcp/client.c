@@ -73,18 +73,31 @@ struct client_mail {
     struct client_call *call;
     struct buf id, result; /* of an answer */
     int code;
+    void (*done)(void *arg, const struct err *err); /* of RECONNECT; NULL: nobody waits */
+    void *arg;
 };
 
 static void client_mail_free(struct mail *mail)
 {
     struct client_mail *m = (struct client_mail *)mail;
 
+    if (m->done) { /* it was never read */
+        struct err err = {0};
+
+        err_set(&err, ERR_CANCELLED, "it was ended");
+        m->done(m->arg, &err);
+    }
     buf_release(&m->id);
     buf_release(&m->result);
     free(m);
 }
 
 static const struct mail_kind client_mail_kind = {"mcp", client_mail_free};
+
+struct mcp_then {
+    void (*done)(void *arg, const struct err *err);
+    void *arg;
+};
 
 struct mcp_client {
     struct mcp_client_spec spec;
@@ -95,13 +108,17 @@ struct mcp_client {
     enum mcp_state state;
     bool is_asked;   /* to connect anew, and has not begun */
     unsigned asking; /* threads that ask the user */
-    char error[300];
+    char error[500];
+    const char *code;
+    unsigned changes;  /* of state and lists */
+    int64_t failed_ms; /* when the last start failed */
     struct mcp_lists *lists;
 
     /* The thread's own. */
     struct wire *wire;
     VEC(struct client_pending) pending;
     VEC(struct client_call *) waiting; /* for a connection */
+    struct mcp_then then;              /* the same, of an order to connect */
     int64_t next_id;
     int64_t start_id;           /* of initialize or of the list that is being read; 0: none */
     int64_t start_due_ms;       /* of all of the start; 0: it is over */
@@ -110,7 +127,6 @@ struct mcp_client {
     unsigned pages;
     bool is_refresh;    /* lists are read again in a live connection */
     int64_t refresh_ms; /* when they shall be; 0: not */
-    int64_t failed_ms;  /* when the last start failed */
     unsigned questions;
     bool is_lost, has_tools_changed;
     struct err lost;
@@ -158,15 +174,43 @@ void mcp_lists_unref(struct mcp_lists *l)
     free(l);
 }
 
-static void client_show(struct mcp_client *c, enum mcp_state state, const char *error,
+static const char *code_of(const struct err *why)
+{
+    switch (why ? why->code : ERR_NONE) {
+    case ERR_NONE:
+        return "";
+    case ERR_NOT_FOUND:
+        return "ENOENT";
+    case ERR_DENIED:
+        return "EACCES";
+    case ERR_TIMEOUT:
+        return "CONNECT_TIMEOUT";
+    case ERR_PROTOCOL:
+    case ERR_BAD_INPUT:
+    case ERR_TOO_BIG:
+        return "PROTOCOL";
+    case ERR_AUTH:
+        return "AUTH";
+    default:
+        return str_find_nocase(str_of(why->text), STR("refused")) < strlen(why->text)
+                   ? "ECONNREFUSED"
+                   : "CONNECTION_CLOSED";
+    }
+}
+
+static void client_show(struct mcp_client *c, enum mcp_state state, const struct err *why,
                         struct mcp_lists *lists)
 {
     struct mcp_lists *old = NULL;
 
     gate_take(&c->gate);
     c->state = state;
+    c->changes++;
     c->is_asked = c->is_asked && state != MCP_CONNECTING;
-    snprintf(c->error, sizeof(c->error), "%s", error ? error : "");
+    snprintf(c->error, sizeof(c->error), "%s", why ? why->text : "");
+    c->code = code_of(why);
+    if (state == MCP_FAILED)
+        c->failed_ms = clock_mono_ms();
     if (lists) {
         old = c->lists;
         c->lists = lists;
@@ -186,7 +230,18 @@ void mcp_client_look(struct mcp_client *c, struct mcp_look *ret)
     if (ret->lists)
         __atomic_add_fetch(&ret->lists->refs, 1, __ATOMIC_ACQ_REL);
     memcpy(ret->error, c->error, sizeof(ret->error));
+    ret->code = c->code ? c->code : "";
     gate_give(&c->gate);
+}
+
+unsigned mcp_client_changes(struct mcp_client *c)
+{
+    unsigned changes;
+
+    gate_take(&c->gate);
+    changes = c->changes;
+    gate_give(&c->gate);
+    return changes;
 }
 
 /* ---- Requests ---- */
@@ -272,6 +327,15 @@ static void client_tell_cancelled(struct mcp_client *c, int64_t id, const char *
 
 static void client_next_list(struct mcp_client *c, struct str cursor);
 
+static void client_tell(struct mcp_client *c, const struct err *why)
+{
+    struct mcp_then then = c->then;
+
+    c->then = (struct mcp_then){0};
+    if (then.done)
+        then.done(then.arg, why);
+}
+
 static void client_fail(struct mcp_client *c, enum mcp_state state, const struct err *why)
 {
     struct wire *wire = TAKE_PTR(c->wire);
@@ -280,7 +344,6 @@ static void client_fail(struct mcp_client *c, enum mcp_state state, const struct
     c->start_due_ms = 0;
     c->refresh_ms = 0;
     c->is_lost = false;
-    c->failed_ms = clock_mono_ms();
     mcp_lists_unref(TAKE_PTR(c->building));
     while (c->pending.len) {
         struct client_call *call = c->pending.ptr[0].call;
@@ -298,7 +361,8 @@ static void client_fail(struct mcp_client *c, enum mcp_state state, const struct
     }
     c->waiting.len = 0;
     wire_free(wire);
-    client_show(c, state, why->text, NULL);
+    client_show(c, state, why, NULL);
+    client_tell(c, why);
 }
 
 static void client_connected(struct mcp_client *c)
@@ -310,15 +374,17 @@ static void client_connected(struct mcp_client *c)
     for (size_t i = 0; i < c->waiting.len; i++)
         client_begin(c, c->waiting.ptr[i]);
     c->waiting.len = 0;
+    client_tell(c, /*why=*/NULL);
 }
 
 static void client_initialize(struct mcp_client *c, struct err *err)
 {
     CLEANUP(buf_release) struct buf params = BUF_INIT(4096);
 
-    buf_adds(&params, "{\"protocolVersion\":\"" CLIENT_VERSION
-                      "\",\"capabilities\":{\"roots\":{\"listChanged\":true}");
-    if (c->spec.ask)
+    buf_adds(&params, "{\"protocolVersion\":\"" CLIENT_VERSION "\",\"capabilities\":{");
+    if (c->spec.server->type != MCP_SDK)
+        buf_adds(&params, "\"roots\":{\"listChanged\":true}");
+    if (c->spec.ask && c->spec.server->type != MCP_SDK)
         buf_adds(&params, ",\"elicitation\":{\"form\":{\"applyDefaults\":true}}");
     buf_adds(&params,
              "},\"clientInfo\":{\"name\":\"tenax\",\"title\":\"tenax\",\"version\":\"" TENAX_VERSION
@@ -348,6 +414,7 @@ static void client_start(struct mcp_client *c)
         .env = c->spec.env,
         .log = c->spec.log,
         .net = c->spec.net,
+        .link = c->spec.link,
         .mail = c->mail,
         .message = on_message,
         .undone = on_undone,
@@ -358,7 +425,9 @@ static void client_start(struct mcp_client *c)
     client_show(c, MCP_CONNECTING, NULL, NULL);
     c->is_lost = false;
     c->start_due_ms = clock_mono_ms() + (s->start_ms ? s->start_ms : MCP_START_MS);
-    c->wire = s->type == MCP_STDIO ? wire_stdio_new(&spec, &err) : wire_http_new(&spec, &err);
+    c->wire = s->type == MCP_STDIO ? wire_stdio_new(&spec, &err)
+              : s->type == MCP_SDK ? wire_sdk_new(&spec, &err)
+                                   : wire_http_new(&spec, &err);
     if (c->wire)
         client_initialize(c, &err);
     if (err.code)
@@ -770,6 +839,8 @@ static bool client_take_mail(struct mcp_client *c, struct client_mail *m)
             err_set(&err, ERR_NETWORK, "it is connected anew");
             client_fail(c, MCP_CONNECTING, &err);
         }
+        c->then = (struct mcp_then){m->done, m->arg};
+        m->done = NULL;
         client_start(c);
         return true;
     default:
@@ -845,8 +916,9 @@ static void client_end(struct mcp_client *c)
 {
     struct err err = {0};
 
-    err_set(&err, ERR_CANCELLED, "the session ends");
+    err_set(&err, ERR_CANCELLED, "it was ended");
     client_fail(c, MCP_FAILED, &err);
+    mailbox_close(c->mail); /* who asks from now on is answered that it is gone */
 }
 
 static void client_run(void *arg)
@@ -896,22 +968,56 @@ struct mcp_client *mcp_client_new(const struct mcp_client_spec *spec, struct err
     return c;
 }
 
-static void client_order(struct mcp_client *c, int what, struct client_call *call)
+static struct client_mail *order_new(int what)
 {
     struct client_mail *m = mem_zalloc(sizeof(*m));
 
     m->mail.kind = &client_mail_kind;
     m->what = what;
+    return m;
+}
+
+static void client_order(struct mcp_client *c, int what, struct client_call *call)
+{
+    struct client_mail *m = order_new(what);
+
     m->call = call;
+    mailbox_send(c->mail, &m->mail);
+}
+
+void mcp_client_reconnect_then(struct mcp_client *c, void (*done)(void *arg, const struct err *err),
+                               void *arg)
+{
+    struct client_mail *m = order_new(MAIL_RECONNECT);
+
+    m->done = done;
+    m->arg = arg;
+    gate_take(&c->gate);
+    c->is_asked = true;
+    gate_give(&c->gate);
     mailbox_send(c->mail, &m->mail);
 }
 
 void mcp_client_reconnect(struct mcp_client *c)
 {
+    mcp_client_reconnect_then(c, /*done=*/NULL, /*arg=*/NULL);
+}
+
+void mcp_client_stop(struct mcp_client *c)
+{
+    cancel_set(c->ending);
+    client_order(c, MAIL_END, NULL);
+}
+
+bool mcp_client_has_rested(struct mcp_client *c)
+{
+    bool has;
+
     gate_take(&c->gate);
-    c->is_asked = true;
+    has =
+        !c->is_asked && c->state == MCP_FAILED && clock_mono_ms() - c->failed_ms >= CLIENT_REST_MS;
     gate_give(&c->gate);
-    client_order(c, MAIL_RECONNECT, NULL);
+    return has;
 }
 
 void mcp_client_free(struct mcp_client *c)

@@ -23,10 +23,12 @@ struct json;
 struct mcp_client;
 struct mcp_server;
 struct net;
+struct sdk_link;
 
 #define MCP_CALL_MS (10LL * 60 * 1000)      /* without any message about the call */
 #define MCP_CALL_MAX_MS (4LL * 3600 * 1000) /* in all */
 #define MCP_START_MS (30 * 1000)
+#define MCP_START_MAX_MS (600 * 1000) /* whatever its settings say */
 #define MCP_MAX_TOOLS 2000
 #define MCP_MAX_PAGES 200
 #define MCP_MAX_TEXT ((size_t)2048) /* characters of instructions that the model sees */
@@ -52,7 +54,8 @@ struct mcp_lists {
 struct mcp_look {
     enum mcp_state state;
     struct mcp_lists *lists; /* a reference of yours; NULL: never connected */
-    char error[300];         /* of FAILED and NEEDS_AUTH */
+    char error[500];         /* of FAILED and NEEDS_AUTH */
+    const char *code;        /* the same, in one word: "ECONNREFUSED" */
 };
 
 struct mcp_client_spec {
@@ -61,6 +64,7 @@ struct mcp_client_spec {
     char *const *env;
     const char *log;
     struct net *net;
+    struct sdk_link *link;    /* NULL: there is no client with servers */
     const char *const *roots; /* absolute folders, NULL-terminated */
     /* State or lists have changed. On the client's thread; must not block. */
     void (*changed)(void *arg);
@@ -78,10 +82,19 @@ void mcp_client_free(struct mcp_client *c);
 const struct mcp_server *mcp_client_server(const struct mcp_client *c);
 
 void mcp_client_look(struct mcp_client *c, struct mcp_look *ret);
+unsigned mcp_client_changes(struct mcp_client *c); /* how often state or lists have changed */
 void mcp_lists_unref(struct mcp_lists *l);
 /* Until it is connected or has failed, at most so long: 0, or -1 with the reason. */
 int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, struct err *err);
 void mcp_client_reconnect(struct mcp_client *c); /* now, also after a failure */
+/* The same; done is called once, on the client's thread, when it has connected (err NULL) or not.
+ */
+void mcp_client_reconnect_then(struct mcp_client *c, void (*done)(void *arg, const struct err *err),
+                               void *arg);
+/* Ends the connection for good; mcp_client_free() is still to be called. Does not wait. */
+void mcp_client_stop(struct mcp_client *c);
+/* It has failed, and that was a while ago: another try makes sense. */
+bool mcp_client_has_rested(struct mcp_client *c);
 
 struct mcp_request {
     const char *method; /* "tools/call" */

@@ -1,13 +1,16 @@
 /*
- * The list of servers never changes during the life of a struct mcp, so any thread may read it;
- * everything that moves is in the clients.
+ * Servers live in slots. A slot is added and never taken away, so that any thread may read the list
+ * and rows of tools may point into it; one that is gone is only marked. Everything else that moves
+ * is in the clients.
  */
 #include "mcp/mcp.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/extra.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -25,16 +28,29 @@
 #include "mcp/server_conf.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
+#include "sync/ticket.h"
 
-#define MCP_MAX_ALL_TOOLS 3000
+#define MCP_MAX_ALL_TOOLS 10000
+#define MCP_MAX_SLOTS 1024
 #define MCP_RESULT_BYTES ((size_t)100 * 1000)
 #define MCP_RESULT_MAX ((size_t)500 * 1000)
 #define MCP_MAX_SCHEMA ((size_t)64 << 10)
 
+struct slot {
+    struct mcp_server server;
+    _Atomic(struct mcp_client *) client; /* NULL: it does not run */
+    atomic_int gate;                     /* enum mcp_gate, as it is now */
+    atomic_bool is_gone;
+    bool is_of_client; /* the session's client brought it, and may take it away */
+};
+
 struct mcp {
     struct mcp_spec spec;
-    struct mcp_servers servers;
-    VEC(struct mcp_client *) clients; /* one for each server, or NULL */
+    struct slot *slots[MCP_MAX_SLOTS];
+    atomic_size_t count;
+    atomic_uint changes;            /* of the list */
+    struct ticket changing;         /* whoever changes the list */
+    VEC(struct mcp_client *) ended; /* that were stopped; rows may name them still */
     struct strv logs;
 };
 
@@ -64,8 +80,8 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
         .env = conf_environ(m->spec.conf),
         .log = s->type == MCP_STDIO ? log_path(m, s) : NULL,
         .net = m->spec.net,
+        .link = m->spec.link,
         .roots = m->spec.roots,
-        .changed = m->spec.changed,
         .ask = m->spec.ask,
         .arg = m->spec.arg,
     };
@@ -76,26 +92,168 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
     return c;
 }
 
+static void slot_start(struct mcp *m, struct slot *slot, struct strv *ret_notes)
+{
+    const struct mcp_server *s = &slot->server;
+    bool can =
+        s->type == MCP_STDIO || (s->type == MCP_SDK ? m->spec.link != NULL : m->spec.net != NULL);
+
+    if (!slot->is_gone && !s->hidden && slot->gate == MCP_READY && can && !slot->client)
+        slot->client = start_client(m, s, ret_notes);
+}
+
+static void slot_stop(struct mcp *m, struct slot *slot)
+{
+    struct mcp_client *c = atomic_exchange(&slot->client, NULL);
+
+    if (!c)
+        return;
+    mcp_client_stop(c);
+    vec_push(&m->ended, c);
+}
+
+/* Takes the content of *s. NULL: there are too many. */
+static struct slot *slot_add(struct mcp *m, struct mcp_server *s)
+{
+    size_t n = m->count;
+    struct slot *slot;
+
+    if (n == MCP_MAX_SLOTS) {
+        mcp_server_release(s);
+        return NULL;
+    }
+    slot = m->slots[n] = mem_zalloc(sizeof(*slot));
+    slot->server = *s;
+    slot->gate = (int)s->gate;
+    *s = (struct mcp_server){0};
+    m->count = n + 1;
+    return slot;
+}
+
 int mcp_new(const struct mcp_spec *spec, struct strv *ret_notes, struct mcp **ret, struct err *err)
 {
+    CLEANUP(mcp_servers_release) struct mcp_servers servers = {0};
     struct mcp *m = mem_zalloc(sizeof(*m));
 
     m->spec = *spec;
+    ticket_init(&m->changing);
     if (mcp_servers_load(&(struct mcp_sources){.conf = spec->conf,
                                                .dynamic = spec->dynamic,
                                                .approved = spec->approved,
                                                .is_headless = spec->is_headless},
-                         &m->servers, err) < 0) {
+                         &servers, err) < 0) {
         mcp_free(m);
         return -1;
     }
-    strv_add_all(ret_notes, &m->servers.notes);
-    VEC_EACH(&m->servers.list, s) {
-        bool runs = !s->hidden && s->gate == MCP_READY && (s->type == MCP_STDIO || spec->net);
+    strv_add_all(ret_notes, &servers.notes);
+    VEC_EACH(&servers.list, s) {
+        struct slot *slot = slot_add(m, s);
 
-        vec_push(&m->clients, runs ? start_client(m, s, ret_notes) : NULL);
+        if (slot)
+            slot_start(m, slot, ret_notes);
     }
     *ret = m;
+    return 0;
+}
+
+static struct slot *slot_find(struct mcp *m, struct str name)
+{
+    size_t i = mcp_find(m, name);
+
+    return i < m->count ? m->slots[i] : NULL;
+}
+
+static bool has_changed(const struct slot *slot, const struct json *entry)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(MCP_MAX_FILE);
+    struct jw w;
+
+    jw_init(&w, &text, 0);
+    jw_json(&w, entry);
+    return !str_eq(buf_str(&text), buf_str(&slot->server.entry));
+}
+
+static void set_one(struct mcp *m, const struct json *entry, struct mcp_changes *ret)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct slot *before = slot_find(m, json_key(entry));
+    struct mcp_server s;
+    struct slot *slot;
+
+    if (before && before->is_of_client && !has_changed(before, entry))
+        return;
+    mcp_server_add(&s, json_key(entry), entry, m->spec.conf);
+    if (s.gate != MCP_READY) {
+        strv_addf(&ret->errors, "%s=%s", s.name, s.problem ? s.problem : "it cannot be used");
+        mcp_server_release(&s);
+        return;
+    }
+    if (before) {
+        before->is_gone = true;
+        slot_stop(m, before);
+    }
+    slot = slot_add(m, &s);
+    if (!slot) {
+        strv_addf(&ret->errors, "%.*s=there are too many servers", STR_ARG(json_key(entry)));
+        return;
+    }
+    slot->is_of_client = true;
+    slot_start(m, slot, &notes);
+    strv_adds(&ret->added, slot->server.name);
+}
+
+void mcp_changes_release(struct mcp_changes *c)
+{
+    strv_release(&c->added);
+    strv_release(&c->removed);
+    strv_release(&c->errors);
+}
+
+void mcp_set(struct mcp *m, const struct json *servers, struct sdk_link *link, struct net *net,
+             struct mcp_changes *ret)
+{
+    (void)ticket_take(&m->changing, /*cancel=*/NULL, /*err=*/NULL);
+    if (link)
+        m->spec.link = link;
+    if (net)
+        m->spec.net = net;
+    for (size_t i = 0; i < m->count; i++) {
+        struct slot *slot = m->slots[i];
+
+        if (slot->is_gone || !slot->is_of_client ||
+            json_get_key(servers, str_of(slot->server.name)))
+            continue;
+        slot->is_gone = true;
+        slot_stop(m, slot);
+        strv_adds(&ret->removed, slot->server.name);
+    }
+    JSON_EACH(servers, entry) {
+        set_one(m, entry, ret);
+    }
+    for (size_t i = 0; link && i < m->count; i++) /* those of --mcp-config that waited for it */
+        slot_start(m, m->slots[i], &ret->errors);
+    m->changes++;
+    ticket_give(&m->changing);
+}
+
+int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct slot *slot = m->slots[i];
+    enum mcp_gate gate = slot->gate;
+
+    if (on && gate != MCP_READY && gate != MCP_DISABLED)
+        return err_set(err, ERR_DENIED, "%s cannot be turned on: %s", slot->server.name,
+                       slot->server.problem ? slot->server.problem : "it is not approved");
+    (void)ticket_take(&m->changing, /*cancel=*/NULL, /*err=*/NULL);
+    if (gate == MCP_READY || gate == MCP_DISABLED)
+        slot->gate = on ? MCP_READY : MCP_DISABLED;
+    if (on)
+        slot_start(m, slot, &notes);
+    else
+        slot_stop(m, slot);
+    m->changes++;
+    ticket_give(&m->changing);
     return 0;
 }
 
@@ -111,8 +269,12 @@ void mcp_free(struct mcp *m)
 
     if (!m)
         return;
-    VEC_EACH(&m->clients, c) {
-        struct thread *t = *c ? thread_start("mcp end", free_client, *c, NULL) : NULL;
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->slots[i]->client)
+            vec_push(&m->ended, (struct mcp_client *)m->slots[i]->client);
+    }
+    VEC_EACH(&m->ended, c) {
+        struct thread *t = thread_start("mcp end", free_client, *c, NULL);
 
         if (t)
             vec_push(&threads, t);
@@ -123,33 +285,41 @@ void mcp_free(struct mcp *m)
         thread_join(*t);
     }
     vec_release(&threads);
-    vec_release(&m->clients);
+    vec_release(&m->ended);
+    for (size_t i = 0; i < m->count; i++) {
+        mcp_server_release(&m->slots[i]->server);
+        free(m->slots[i]);
+    }
+    ticket_release(&m->changing);
     strv_release(&m->logs);
-    mcp_servers_release(&m->servers);
     free(m);
 }
 
 size_t mcp_count(const struct mcp *m)
 {
-    return m->servers.list.len;
+    return m->count;
 }
 
 const struct mcp_server *mcp_server_at(const struct mcp *m, size_t i)
 {
-    return &m->servers.list.ptr[i];
+    return &m->slots[i]->server;
 }
 
 struct mcp_client *mcp_client_at(const struct mcp *m, size_t i)
 {
-    return m->clients.ptr[i];
+    return m->slots[i]->client;
+}
+
+bool mcp_is_hidden(const struct mcp *m, size_t i)
+{
+    return m->slots[i]->is_gone || m->slots[i]->server.hidden;
 }
 
 size_t mcp_find(const struct mcp *m, struct str name)
 {
     size_t i = 0;
 
-    while (i < mcp_count(m) &&
-           (mcp_server_at(m, i)->hidden || !str_is(name, mcp_server_at(m, i)->name)))
+    while (i < mcp_count(m) && (mcp_is_hidden(m, i) || !str_is(name, mcp_server_at(m, i)->name)))
         i++;
     return i;
 }
@@ -162,39 +332,55 @@ const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why)
         [MCP_DISABLED] = "turned off",
     };
     const struct mcp_server *s = mcp_server_at(m, i);
+    enum mcp_gate gate = (enum mcp_gate)m->slots[i]->gate;
+    struct mcp_client *c = mcp_client_at(m, i);
     struct mcp_look look;
 
-    if (s->hidden) {
+    if (mcp_is_hidden(m, i)) {
         buf_adds(ret_why, "hidden by another server of this name");
         return "disabled";
     }
-    if (s->gate == MCP_BROKEN || s->gate == MCP_BLOCKED) {
+    if (gate == MCP_BROKEN || gate == MCP_BLOCKED) {
         buf_adds(ret_why, s->problem);
-        return s->gate == MCP_BROKEN ? "failed" : "disabled";
+        return gate == MCP_BROKEN ? "failed" : "disabled";
     }
-    if (s->gate != MCP_READY) {
-        buf_adds(ret_why, gates[s->gate]);
+    if (gate != MCP_READY) {
+        buf_adds(ret_why, gates[gate]);
         return "disabled";
     }
-    if (!m->clients.ptr[i]) {
-        buf_adds(ret_why, "there is no network");
+    if (!c) {
+        buf_adds(ret_why, s->type == MCP_SDK ? "it lives in a client, and this session has none"
+                                             : "there is no network");
         return "failed";
     }
-    mcp_client_look(m->clients.ptr[i], &look);
+    mcp_client_look(c, &look);
     mcp_lists_unref(look.lists);
     buf_adds(ret_why, look.error);
     return mcp_state_name(look.state);
+}
+
+uint64_t mcp_version(const struct mcp *m)
+{
+    uint64_t version = (uint64_t)m->changes << 32;
+
+    for (size_t i = 0; i < m->count; i++) {
+        struct mcp_client *c = mcp_client_at(m, i);
+
+        version += c ? mcp_client_changes(c) : 0;
+    }
+    return version;
 }
 
 void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel)
 {
     int64_t until_ms = clock_mono_ms() + ms;
 
-    VEC_EACH(&m->clients, c) {
+    for (size_t i = 0; i < m->count; i++) {
         int64_t left_ms = until_ms - clock_mono_ms();
+        struct mcp_client *c = mcp_client_at(m, i);
 
-        if (*c && left_ms > 0 && !cancel_is_set(cancel))
-            (void)mcp_client_wait(*c, left_ms, cancel, NULL);
+        if (c && left_ms > 0 && !cancel_is_set(cancel))
+            (void)mcp_client_wait(c, left_ms, cancel, NULL);
     }
 }
 
@@ -327,25 +513,23 @@ static void write_flat_schema(const struct json *schema, const char *choice, str
     map_release(&required);
 }
 
-/* NULL: it is no schema of an object. */
-static const char *schema_text(const struct json *schema, struct arena *arena)
+/* The schema as the server has it, an object's; NULL: it is none. ret_shown: another one for
+ * providers, or NULL. */
+static const char *schema_text(const struct json *schema, struct arena *arena,
+                               const char **ret_shown)
 {
     static const char *const choices[] = {"anyOf", "oneOf", "allOf"};
     CLEANUP(buf_release) struct buf text = BUF_INIT(MCP_MAX_SCHEMA);
+    CLEANUP(buf_release) struct buf flat = BUF_INIT(MCP_MAX_SCHEMA);
     struct str type = json_get_str(schema, "type");
     struct jw w;
 
+    *ret_shown = NULL;
     if (!schema)
         return "{\"type\":\"object\"}";
     if (!json_is(schema, JSON_OBJECT) || (json_get(schema, "type") && !str_is(type, "object")))
         return NULL;
     jw_init(&w, &text, 0);
-    for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
-        if (json_is(json_get(schema, choices[i]), JSON_ARRAY)) {
-            write_flat_schema(schema, choices[i], &w);
-            return text.over ? NULL : arena_cstr(arena, buf_str(&text));
-        }
-    }
     if (type.len) {
         jw_json(&w, schema);
     } else {
@@ -357,7 +541,14 @@ static const char *schema_text(const struct json *schema, struct arena *arena)
         }
         jw_object_end(&w);
     }
-    return text.over ? NULL : arena_cstr(arena, buf_str(&text));
+    for (size_t i = 0; i < ARRAY_LEN(choices) && !flat.len; i++) {
+        if (!json_is(json_get(schema, choices[i]), JSON_ARRAY))
+            continue;
+        jw_init(&w, &flat, 0);
+        write_flat_schema(schema, choices[i], &w);
+        *ret_shown = arena_cstr(arena, buf_str(&flat));
+    }
+    return text.over || flat.over ? NULL : arena_cstr(arena, buf_str(&text));
 }
 
 static bool is_offered(const struct mcp_server *s, struct str name)
@@ -379,7 +570,9 @@ static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json
 {
     const struct mcp_server *s = mcp_client_server(c);
     struct mcp_tool *arg = arena_new(&t->arena, struct mcp_tool);
-    const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena);
+    const char *shown;
+    const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena, &shown);
+    struct str hint = json_get_str(json_get(tool, "_meta"), "anthropic/searchHint");
     bool reads = json_get_bool(json_get(tool, "annotations"), "readOnlyHint", false);
 
     if (!schema) {
@@ -394,9 +587,13 @@ static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json
     arg->name = arena_cstr(&t->arena, json_get_str(tool, "name"));
     *vec_add(&t->rows) = (struct tool_entry){
         .name = arena_cstr(&t->arena, str_of(name)),
-        .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), MCP_MAX_TEXT)),
+        .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), EXTRA_MAX_TEXT)),
         .schema = schema,
-        .flags = reads ? TOOL_CONCURRENT : 0,
+        .shown_schema = shown,
+        .hint = hint.len ? arena_cstr(&t->arena, str_clip(hint, MCP_MAX_TEXT)) : NULL,
+        .server = s->name,
+        .raw_name = arg->name,
+        .flags = (reads ? TOOL_CONCURRENT : 0) | (s->always_loads ? 0 : TOOL_DEFERRED),
         .max_result = result_limit(tool),
         .arg = arg,
         .run = mcp_tool_run,
@@ -410,25 +607,26 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
     VEC(const struct json *) tools = VEC_INIT;
     VEC(struct mcp_client *) owners = VEC_INIT;
 
-    VEC_EACH(&m->clients, c) {
+    for (size_t i = 0; i < m->count; i++) {
+        struct mcp_client *c = mcp_client_at(m, i);
         struct mcp_look look;
 
-        if (!*c)
+        if (!c)
             continue;
-        mcp_client_look(*c, &look);
+        mcp_client_look(c, &look);
         if (!look.lists)
             continue;
         vec_push(&t->lists, look.lists);
         VEC_EACH(&look.lists->tools, tool) {
             struct str name = json_get_str(*tool, "name");
 
-            if (!name.len || !is_offered(mcp_client_server(*c), name) ||
+            if (!name.len || !is_offered(mcp_client_server(c), name) ||
                 tools.len >= MCP_MAX_ALL_TOOLS)
                 continue;
             vec_push(&tools, *tool);
-            vec_push(&owners, *c);
+            vec_push(&owners, c);
             *vec_add(&names) =
-                (struct mcp_named){.server = str_of(mcp_client_server(*c)->name), .tool = name};
+                (struct mcp_named){.server = str_of(mcp_client_server(c)->name), .tool = name};
         }
     }
     if (tools.len >= MCP_MAX_ALL_TOOLS)
@@ -496,19 +694,19 @@ void mcp_write(const struct mcp *m, bool tools, struct jw *w)
         const char *status = mcp_status(m, i, &why);
         struct mcp_look look = {0};
 
-        if (s->hidden)
+        if (mcp_is_hidden(m, i))
             continue;
         jw_object(w);
         jw_kcstr(w, "name", s->name);
         jw_kcstr(w, "status", status);
-        jw_kcstr(w, "source", mcp_scope_name(s->scope));
+        jw_kcstr(w, "source", s->type == MCP_SDK ? "sdk" : mcp_scope_name(s->scope));
         if (tools) {
             jw_kcstr(w, "scope", mcp_scope_name(s->scope));
             jw_kcstr(w, "transport", mcp_type_name(s->type));
             if (why.len)
                 jw_kstr(w, "error", buf_str(&why));
-            if (m->clients.ptr[i])
-                mcp_client_look(m->clients.ptr[i], &look);
+            if (mcp_client_at(m, i))
+                mcp_client_look(mcp_client_at(m, i), &look);
             if (look.lists) {
                 jw_key(w, "serverInfo");
                 jw_object(w);

@@ -3,7 +3,7 @@
  * toolbox.
  *
  * Nothing here waits for a server but mcp_wait(). When a server has connected, or its lists have
- * changed, `changed` is called; mcp_tools() then gives the rows as they are now.
+ * changed, mcp_version() is another one, and mcp_tools() gives the rows as they are then.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "base/strv.h"
 
 struct buf;
 struct cancel;
@@ -23,6 +24,7 @@ struct mcp;
 struct mcp_client;
 struct mcp_server;
 struct net;
+struct sdk_link;
 struct strv;
 struct tool_entry;
 
@@ -31,9 +33,9 @@ struct mcp_spec {
     const struct json *dynamic; /* as in mcp_sources */
     const struct strv *approved;
     bool is_headless;
-    struct net *net;            /* NULL: servers behind a URL fail */
-    const char *const *roots;   /* absolute folders */
-    void (*changed)(void *arg); /* any thread; must not block */
+    struct net *net;          /* NULL: servers behind a URL fail */
+    struct sdk_link *link;    /* NULL: servers inside a client fail */
+    const char *const *roots; /* absolute folders */
     int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
                struct buf *ret_result, struct err *err);
     void *arg;
@@ -47,11 +49,30 @@ void mcp_free(struct mcp *m); /* ends them all, at the same time; NULL is fine *
 size_t mcp_count(const struct mcp *m);
 const struct mcp_server *mcp_server_at(const struct mcp *m, size_t i);
 struct mcp_client *mcp_client_at(const struct mcp *m, size_t i); /* NULL: it does not run */
+/* Another one of its name counts, or it was taken away. */
+bool mcp_is_hidden(const struct mcp *m, size_t i);
+
+/* The servers that a client brings, {"name": entry}, take the place of those it brought before.
+ * link, net: from now on; NULL: as before. Any thread. */
+struct mcp_changes {
+    struct strv added, removed;
+    struct strv errors; /* "name=why" */
+};
+void mcp_changes_release(struct mcp_changes *c);
+void mcp_set(struct mcp *m, const struct json *servers, struct sdk_link *link, struct net *net,
+             struct mcp_changes *ret);
+/* Starts a server that was turned off, or ends one. ERR_DENIED: it is not approved, or forbidden.
+ */
+int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err);
+
 /* By name, of those that count; mcp_count() when there is none. */
 size_t mcp_find(const struct mcp *m, struct str name);
 /* "connected", "pending", "needs-auth", "failed", "disabled"; why: what to show beside it, or "".
  */
 const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why);
+
+/* Another number whenever servers, their states or their lists are other ones. */
+uint64_t mcp_version(const struct mcp *m);
 
 /* Until no server connects any more, at most so long. */
 void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel);

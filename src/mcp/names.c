@@ -31,6 +31,13 @@ static void add_part(struct buf *ret, struct str raw)
     }
 }
 
+void mcp_name_prefix(struct str server, struct buf *ret)
+{
+    buf_adds(ret, "mcp__");
+    add_part(ret, server);
+    buf_adds(ret, "__");
+}
+
 static void raw_pair(const struct mcp_named *n, struct buf *ret)
 {
     buf_add(ret, n->server);
@@ -40,9 +47,7 @@ static void raw_pair(const struct mcp_named *n, struct buf *ret)
 
 static void plain_name(const struct mcp_named *n, struct buf *ret)
 {
-    buf_adds(ret, "mcp__");
-    add_part(ret, n->server);
-    buf_adds(ret, "__");
+    mcp_name_prefix(n->server, ret);
     add_part(ret, n->tool);
 }
 

@@ -13,9 +13,13 @@
 
 #define MCP_MAX_NAME 64
 
+struct buf;
+
 struct mcp_named {
     struct str server, tool; /* as the server calls them */
     char name[MCP_MAX_NAME + 1];
 };
 
+/* "mcp__my_server__" of "my server". */
+void mcp_name_prefix(struct str server, struct buf *ret);
 void mcp_names_make(struct mcp_named *list, size_t count);

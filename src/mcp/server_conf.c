@@ -41,7 +41,7 @@ bool mcp_scope_parse(struct str name, enum mcp_scope *ret_scope)
 
 const char *mcp_type_name(enum mcp_type t)
 {
-    static const char *const names[] = {"stdio", "http", "sse"};
+    static const char *const names[] = {"stdio", "http", "sdk", "sse"};
 
     return names[t];
 }
@@ -223,7 +223,7 @@ static void read_type(struct mcp_server *s, const struct json *entry)
     else if (str_is(type, "sse"))
         s->type = MCP_SSE;
     else if (str_is(type, "sdk"))
-        server_fails(s, "servers inside the client are not supported yet");
+        s->type = MCP_SDK;
     else
         server_fails(s, "servers of type \"%.*s\" are not supported", STR_ARG(str_clip(type, 40)));
 }
@@ -254,7 +254,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_type(s, entry);
     if (s->type == MCP_STDIO) {
         read_command(s, entry, conf);
-    } else {
+    } else if (s->type != MCP_SDK) {
         s->url = expanded(s, conf, json_get(entry, "url"), "url");
         if (s->url && !s->problem && net_check_url(str_of(s->url), &err) < 0)
             server_fails(s, "url: %s", err.text);
@@ -266,6 +266,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_ms(s, entry, "timeout", 1000, &s->timeout_ms);
     read_ms(s, entry, "startTimeout", 1, &s->start_ms);
     s->inherits = json_get_bool(entry, "inheritEnv", s->scope != MCP_PROJECT);
+    s->always_loads = json_get_bool(entry, "alwaysLoad", false);
     if (json_get(entry, "headersHelper"))
         server_fails(s, "headersHelper is not supported yet");
 }
@@ -363,10 +364,12 @@ static void apply_policy(struct loading *l, struct mcp_server *s)
 
     if (s->gate == MCP_BROKEN)
         return;
+    if (s->type == MCP_SDK) /* only a denial by name counts */
+        only_managed = false;
     if (policy_has(l->conf, "deniedMcpServers", /*only_managed=*/false, s)) {
         s->gate = MCP_BLOCKED;
         s->problem = copy(STR("deniedMcpServers forbids it"));
-    } else if ((only_managed || conf_get(l->conf, "allowedMcpServers")) &&
+    } else if (s->type != MCP_SDK && (only_managed || conf_get(l->conf, "allowedMcpServers")) &&
                !policy_has(l->conf, "allowedMcpServers", only_managed, s)) {
         s->gate = MCP_BLOCKED;
         s->problem = copy(STR("allowedMcpServers does not list it"));
@@ -418,6 +421,19 @@ static void add_all(struct loading *l, const struct json *servers, enum mcp_scop
         apply_policy(l, s);
         apply_project(l, s);
     }
+}
+
+void mcp_server_add(struct mcp_server *ret, struct str name, const struct json *entry,
+                    const struct conf *conf)
+{
+    struct mcp_servers none = {0};
+    struct loading l = {.conf = conf, .ret = &none};
+
+    *ret = (struct mcp_server){.scope = MCP_DYNAMIC};
+    ret->name = copy(str_clip(name, 200));
+    ret->file = copy(STR("the client"));
+    mcp_server_read(ret, entry, conf);
+    apply_policy(&l, ret);
 }
 
 static char *claude_json(const struct conf *conf)

@@ -46,6 +46,7 @@ bool mcp_scope_parse(struct str name, enum mcp_scope *ret_scope); /* local, proj
 enum mcp_type {
     MCP_STDIO,
     MCP_HTTP, /* streamable */
+    MCP_SDK,  /* inside the client of the session */
     MCP_SSE,  /* the older HTTP with a stream and an endpoint for messages */
 };
 const char *mcp_type_name(enum mcp_type t); /* "stdio" */
@@ -75,6 +76,7 @@ struct mcp_server {
     char *url;                   /* http, sse */
     struct strv headers;         /* "Name: value" */
     struct strv allow, deny;     /* raw names of tools; an empty allow list allows all */
+    bool always_loads;           /* its tools are part of every request */
     int64_t timeout_ms;          /* of a call; 0: the default */
     int64_t start_ms;            /* of the start; 0: the default */
     struct buf entry;            /* as it is written, nothing expanded */
@@ -108,6 +110,10 @@ const struct mcp_server *mcp_servers_find(const struct mcp_servers *s, struct st
 void mcp_server_read(struct mcp_server *ret, const struct json *entry, const struct conf *conf);
 void mcp_server_release(struct mcp_server *s);
 
+/* A server that a client of the session brings: {"name": entry}, expanded and judged by the
+ * policies. */
+void mcp_server_add(struct mcp_server *ret, struct str name, const struct json *entry,
+                    const struct conf *conf);
 bool mcp_name_is_fine(struct str name); /* [A-Za-z0-9_-]+ */
 
 /* Adds or replaces (entry: JSON text) or removes (entry empty) a server: of our own file for local

@@ -18,6 +18,7 @@ struct mail;
 struct mailbox;
 struct mcp_server;
 struct net;
+struct sdk_link;
 struct wire;
 
 #define WIRE_MAX_MESSAGE ((size_t)16 << 20)
@@ -29,7 +30,8 @@ struct wire_spec {
     char *const *env; /* the user's */
     const char *log;  /* file for what a process writes to standard error; NULL: nowhere */
     struct net *net;
-    struct mailbox *mail; /* the thread's own */
+    struct sdk_link *link; /* to servers in the session's client; NULL: there is none */
+    struct mailbox *mail;  /* the thread's own */
     int64_t (*message)(void *arg,
                        struct str json); /* the id of the request that it answers, or 0 */
     void (*undone)(void *arg, int64_t id, const struct err *err);
@@ -55,6 +57,7 @@ struct wire {
 
 /* ERR_NOT_FOUND, ERR_DENIED: the program cannot be started. */
 struct wire *wire_stdio_new(const struct wire_spec *spec, struct err *err);
+struct wire *wire_sdk_new(const struct wire_spec *spec, struct err *err);
 struct wire *wire_http_new(const struct wire_spec *spec, struct err *err);
 
 /* id: of a request that wants an answer; 0: of none. */

@@ -12,28 +12,32 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "conf/conf.h"
 #include "context/style.h"
 #include "goal/goal.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "host/feed.h"
 #include "host/host.h"
-#include "host/mcp.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
 #include "proto/control_files.h"
 #include "proto/control_goal.h"
+#include "proto/control_mcp.h"
 #include "proto/control_rewind.h"
 #include "proto/control_settings.h"
 #include "proto/control_tasks.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
 #include "slash/slash.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 #include "tools/background.h"
 
 #define CONTROL_MAX_PROMPT ((size_t)1 << 20)
+#define CONTROL_MAX_ALIASES 1000
 #define CONTROL_MAX_ANSWER ((size_t)64 << 20)
 #define CONTROL_PROMPT_BOUNDARY                                                                    \
     "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" /* between parts, for caches                              \
@@ -165,26 +169,6 @@ static int set_prompt(struct control_call *call, struct err *err)
                            err);
 }
 
-/* Servers that live in the client are reached over mcp_message, which comes later: they are listed
- * as failed rather than left out. */
-static void note_servers(struct control_call *call)
-{
-    struct buf *out = &call->session->mcp_servers;
-    struct jw w;
-
-    buf_clear(out);
-    jw_init(&w, out, JW_CLEAN);
-    jw_array(&w);
-    JSON_EACH(json_get(call->request, "sdkMcpServers"), name) {
-        jw_object(&w);
-        jw_kstr(&w, "name", json_str(name));
-        jw_kcstr(&w, "status", "failed");
-        jw_kcstr(&w, "error", "servers inside the client are not supported yet");
-        jw_object_end(&w);
-    }
-    jw_array_end(&w);
-}
-
 /* ---- what an initialize brings along ---- */
 
 /* Settings of a program that embeds us: they can only forbid. */
@@ -243,6 +227,65 @@ static int take_disallowed(struct control_call *call, const struct json *v, stru
     return 0;
 }
 
+static int take_nothing(struct control_call *call, const struct json *v, struct err *err)
+{
+    (void)call;
+    (void)v;
+    (void)err;
+    return 0;
+}
+
+static int take_agents(struct control_call *call, const struct json *v, struct err *err)
+{
+    return agents_bring(host_agents(call->session->host), json_raw(v), err);
+}
+
+/* Types of agents that can be started. */
+static void write_agents(struct control_call *call, struct jw *w)
+{
+    CLEANUP(definitions_unrefp)
+    struct definitions *l = agents_types(host_agents(call->session->host));
+
+    jw_key(w, "agents");
+    jw_array(w);
+    VEC_EACH(&l->list, it) {
+        if ((*it)->shadowed_by)
+            continue;
+        jw_object(w);
+        jw_kcstr(w, "name", (*it)->name);
+        jw_kstr(w, "description", (*it)->description);
+        if ((*it)->model.len)
+            jw_kstr(w, "model", (*it)->model);
+        jw_object_end(w);
+    }
+    jw_array_end(w);
+}
+
+static int take_aliases(struct control_call *call, const struct json *v, struct err *err)
+{
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+
+    if (!json_is(v, JSON_OBJECT) || json_len(v) > CONTROL_MAX_ALIASES)
+        return err_set(err, ERR_BAD_INPUT, "toolAliases must be an object of at most %d names",
+                       CONTROL_MAX_ALIASES);
+    JSON_EACH(v, name) {
+        if (!json_str(name).len)
+            return err_set(err, ERR_BAD_INPUT, "toolAliases: %.*s must name a tool",
+                           STR_ARG(str_clip(json_key(name), 60)));
+        strv_add(&names, json_key(name));
+        strv_add(&names, json_str(name));
+    }
+    return host_set_aliases(call->session->host, &names, err) < 0 ? err_prefix(err, "toolAliases")
+                                                                  : 0;
+}
+
+static int take_plan(struct control_call *call, const struct json *v, struct err *err)
+{
+    return host_set_plan(call->session->host, json_str(v), err) < 0
+               ? err_prefix(err, "planModeInstructions")
+               : 0;
+}
+
 /* One row for each member: whoever implements one writes its function. Without one it is refused
  * where the client and the user see it: in the answer, as a message, on standard error. */
 static const struct initialize_row {
@@ -253,11 +296,11 @@ static const struct initialize_row {
     {"managedSettings", take_managed_settings, "managed_settings_applied"},
     {"settings", take_settings, "settings_applied"},
     {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
-    {"mcpServers", NULL, "mcp_servers_applied"},
+    {"mcpServers", take_nothing, "mcp_servers_applied"}, /* control_take_servers() */
     {"plugins", NULL, "plugins_applied"},
-    {"agents", NULL, NULL},
-    {"toolAliases", NULL, NULL},
-    {"planModeInstructions", NULL, NULL},
+    {"agents", take_agents, "agents_applied"},
+    {"toolAliases", take_aliases, "tool_aliases_applied"},
+    {"planModeInstructions", take_plan, "plan_mode_instructions_applied"},
     {"skills", NULL, NULL},
     {"excludeDynamicSections", NULL, NULL},
     {"promptSuggestions", NULL, NULL},
@@ -339,7 +382,10 @@ static int take_initialize(struct control_call *call, struct err *err)
         return -1;
     if (title.len)
         take_title(call, title);
-    note_servers(call);
+    if (control_take_servers(call, err) < 0)
+        return -1;
+    call->session->stops_tasks_itself =
+        json_get_bool(call->request, "perTaskStopAffordance", false);
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
@@ -347,14 +393,13 @@ static int take_initialize(struct control_call *call, struct err *err)
     return 0;
 }
 
-/* What may be typed instead of words for the model, or only the skills of it. */
-static void write_commands(struct slash *slash, struct jw *w, const char *key, bool skills_only)
+/* What may be typed instead of a prompt, or only the skills of it. */
+static void write_commands(struct slash *slash, struct jw *w, bool skills_only)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     slash_item_vec items = VEC_INIT;
 
     slash_list(slash, &arena, &items);
-    jw_key(w, key);
     jw_array(w);
     VEC_EACH(&items, item) {
         if (skills_only && !item->is_skill)
@@ -369,6 +414,19 @@ static void write_commands(struct slash *slash, struct jw *w, const char *key, b
     vec_release(&items);
 }
 
+/* All commands, as the client is told them, or told again when they have changed. */
+static void tell_commands(struct control_call *call, struct jw *answer)
+{
+    CLEANUP(buf_release) struct buf commands = BUF_INIT(CONTROL_MAX_ANSWER);
+    struct jw w;
+
+    jw_init(&w, &commands, JW_CLEAN);
+    write_commands(call->session->slash, &w, /*skills_only=*/false);
+    if (answer)
+        jw_kraw(answer, "commands", buf_str(&commands));
+    peer_say_commands(call->peer, buf_str(&commands), /*know=*/answer);
+}
+
 static void write_styles(struct control_call *call, struct jw *w)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
@@ -380,13 +438,14 @@ static void write_styles(struct control_call *call, struct jw *w)
 static int do_initialize(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *hooks = json_get(call->request, "hooks");
+    struct str style = conf_get_str(host_conf(call->session->host), "outputStyle");
     enum permit_mode mode = permit_mode(host_permit(call->session->host));
 
     if (call->owner && take_initialize(call, err) < 0)
         return -1;
-    write_commands(call->session->slash, w, "commands", /*skills_only=*/false);
-    write_none(w, "agents");
-    jw_kcstr(w, "output_style", "default");
+    tell_commands(call, w);
+    write_agents(call, w);
+    jw_kstr(w, "output_style", style.len ? style : STR("default"));
     write_styles(call, w);
     write_models(call, w);
     jw_key(w, "account");
@@ -427,6 +486,8 @@ static int do_interrupt(struct control_call *call, struct jw *w, struct err *err
 
     (void)err;
     host_interrupt(call->session->host, drop, &queued);
+    if (!call->session->stops_tasks_itself)
+        agents_stop_background(host_agents(call->session->host));
     peer_take_back_asks(call->peer); /* clients expect that before the answer */
     for (size_t i = 0; drop && i < queued.len; i++)
         tell_dropped(call, str_of(queued.ptr[i]));
@@ -508,18 +569,6 @@ static int do_cancel_async_message(struct control_call *call, struct jw *w, stru
 }
 
 /* ---- what one may know ---- */
-
-static int do_mcp_status(struct control_call *call, struct jw *w, struct err *err)
-{
-    const struct buf *servers = &call->session->mcp_servers;
-
-    (void)err;
-    CLEANUP(buf_release) struct buf ours = BUF_INIT((size_t)4 << 20);
-
-    host_write_mcp(call->session->host, /*tools=*/true, &ours);
-    jw_kraw(w, "mcpServers", servers->len > 2 ? buf_str(servers) : buf_str(&ours));
-    return 0;
-}
 
 static int64_t context_tokens(const struct event *step)
 {
@@ -665,7 +714,9 @@ static int do_get_binary_version(struct control_call *call, struct jw *w, struct
 static int do_reload_skills(struct control_call *call, struct jw *w, struct err *err)
 {
     (void)err;
-    write_commands(call->session->slash, w, "skills", /*skills_only=*/true);
+    jw_key(w, "skills");
+    write_commands(call->session->slash, w, /*skills_only=*/true);
+    tell_commands(call, /*answer=*/NULL);
     return 0;
 }
 
@@ -748,7 +799,11 @@ static const struct control_row {
     {"stop_task", control_stop_task},
     {"background_tasks", control_background_tasks},
     {"get_task_output", control_get_task_output, true},
-    {"mcp_status", do_mcp_status, true},
+    {"mcp_status", control_mcp_status, true},
+    {"mcp_set_servers", control_mcp_set_servers},
+    {"mcp_reconnect", control_mcp_reconnect},
+    {"mcp_toggle", control_mcp_toggle},
+    {"mcp_message", control_mcp_message},
     {"get_context_usage", do_get_context_usage, true},
     {"get_usage", do_get_usage, true},
     {"get_session_cost", do_get_session_cost, true},

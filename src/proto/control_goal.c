@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 #include "goal/goal.h"
 #include "host/host.h"
 #include "json/json.h"

@@ -12,6 +12,7 @@
 #include "json/jw.h"
 #include "proto/control.h"
 #include "proto/peer.h"
+#include "tasks/agents.h"
 #include "tools/background.h"
 
 #define OUTPUT_BYTES                                                                               \
@@ -56,7 +57,8 @@ int control_get_task_output(struct control_call *call, struct jw *w, struct err 
 int control_background_tasks(struct control_call *call, struct jw *w, struct err *err)
 {
     struct str id = json_get_str(call->request, "tool_use_id");
-    size_t count = background_send(host_workspace(call->session->host), id);
+    size_t count = background_send(host_workspace(call->session->host), id) +
+                   agents_send_away(host_agents(call->session->host), id);
 
     (void)err;
     if (id.len)

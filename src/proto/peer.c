@@ -10,6 +10,7 @@
 #include "agent/ask.h"
 #include "agent/event.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@
 #include "llm/message.h"
 #include "proto/control.h"
 #include "proto/sdk_hooks.h"
+#include "proto/sdk_servers.h"
 #include "proto/stream_line.h"
 #include "slash/slash.h"
 
@@ -41,8 +43,9 @@ struct peer {
     struct ask_front *front;
     VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
-    bool was_asked; /* in the session that it has left */
-    char asks[16];  /* what the ids of its requests begin with, in this process alone */
+    bool was_asked;      /* in the session that it has left */
+    struct buf commands; /* JSON, as the client knows them; empty: it does not */
+    char asks[16];       /* what the ids of its requests begin with, in this process alone */
 };
 
 static void line_mail_free(struct mail *m)
@@ -84,7 +87,8 @@ bool peer_session_let_go(struct peer_session *s)
 }
 
 /* What may be typed instead of words for the model. */
-static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills)
+static void list_commands(struct slash *slash, struct strv *ret_names, struct strv *ret_skills,
+                          struct strv *ret_terminal)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     slash_item_vec items = VEC_INIT;
@@ -94,6 +98,8 @@ static void list_commands(struct slash *slash, struct strv *ret_names, struct st
         strv_add(ret_names, item->name);
         if (item->is_skill)
             strv_add(ret_skills, item->name);
+        if (item->in_terminal)
+            strv_add(ret_terminal, item->name);
     }
     vec_release(&items);
 }
@@ -109,16 +115,14 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .slash = slash,
         .options = *options,
     };
-    list_commands(slash, &s->commands, &s->skills);
-    buf_init(&s->mcp_servers, (size_t)1 << 20);
+    list_commands(slash, &s->commands, &s->skills, &s->terminal);
     buf_init(&s->first_model, 1024);
     host_model(host, &provider, &s->first_model, &window);
     s->show = (struct stream_json_session){
         .key_source = host_key_source(host),
-        .output_style = "default",
         .commands = (const char *const *)strv_get(&s->commands),
         .skills = (const char *const *)strv_get(&s->skills),
-        .mcp_servers = &s->mcp_servers,
+        .terminal = (const char *const *)strv_get(&s->terminal),
     };
 }
 
@@ -132,12 +136,13 @@ void peer_session_renew(struct peer_session *s, struct host *host, struct slash 
 void peer_session_release(struct peer_session *s)
 {
     sdk_hooks_free(s->hooks);
+    sdk_servers_free(s->servers);
     mailbox_unref(s->owner);
-    buf_release(&s->mcp_servers);
     buf_release(&s->first_model);
     map_release(&s->said);
     strv_release(&s->commands);
     strv_release(&s->skills);
+    strv_release(&s->terminal);
 }
 
 struct peer *peer_new(const struct peer_spec *spec)
@@ -147,6 +152,7 @@ struct peer *peer_new(const struct peer_spec *spec)
     p->spec = *spec;
     (void)id_make(p->asks, sizeof(p->asks), ASK_PREFIX, ASK_CHARS);
     p->asks[strlen(ASK_PREFIX) + ASK_CHARS] = '-';
+    buf_init(&p->commands, PEER_MAX_OUT);
     stream_json_init(&p->renderer, &spec->session->options, &spec->session->show);
     return p;
 }
@@ -158,6 +164,7 @@ void peer_free(struct peer *p)
     observer_free(p->observer);
     ask_front_leave(p->front);
     vec_release(&p->asked);
+    buf_release(&p->commands);
     stream_json_release(&p->renderer);
     mem_freep(&p);
 }
@@ -209,6 +216,42 @@ void peer_enter(struct peer *p)
     peer_observe(p, /*from=*/1, p->observer_flags);
     if (p->was_asked)
         peer_answer_asks(p);
+}
+
+void peer_say_reset(struct peer *p)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
+    const char *session = host_session(p->spec.session->host);
+    char uuid[ID_UUID_LEN + 1];
+    char when[25];
+
+    id_uuid(uuid);
+    clock_iso(clock_wall_ms(), when);
+    buf_addf(
+        &line,
+        "{\"type\":\"conversation_reset\",\"new_conversation_id\":\"%s\",\"trigger\":\"clear\","
+        "\"timestamp\":\"%s\",\"session_id\":\"%s\",\"uuid\":\"%s\"}\n",
+        session, when, session, uuid);
+    peer_send(p, &line);
+}
+
+void peer_say_commands(struct peer *p, struct str commands, bool know)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
+    char uuid[ID_UUID_LEN + 1];
+
+    if (!know && (!p->commands.len || str_eq(buf_str(&p->commands), commands)))
+        return;
+    buf_clear(&p->commands);
+    buf_add(&p->commands, commands);
+    if (know)
+        return;
+    id_uuid(uuid);
+    buf_addf(&line,
+             "{\"type\":\"system\",\"subtype\":\"commands_changed\",\"commands\":%.*s,"
+             "\"session_id\":\"%s\",\"uuid\":\"%s\"}\n",
+             STR_ARG(commands), host_session(p->spec.session->host), uuid);
+    peer_send(p, &line);
 }
 
 static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)
@@ -311,6 +354,17 @@ void peer_take_back_asks(struct peer *p)
     }
 }
 
+/* What the model says the call is for, where its tool asks for that. */
+static void peer_write_description(struct jw *w, struct str input)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *v = NULL;
+
+    if (json_parse(&arena, input, &v, /*ret_info=*/NULL, /*err=*/NULL) == 0 &&
+        json_get_str(v, "description").len)
+        jw_kstr(w, "description", json_get_str(v, "description"));
+}
+
 static void peer_show_ask(struct peer *p, const struct ask_mail *m)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
@@ -335,6 +389,7 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     jw_kstr(&w, "tool_name", ask->tool_name);
     jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
     jw_kstr(&w, "display_name", ask->tool_name);
+    peer_write_description(&w, ask->input);
     if (ask->suggestions.len)
         jw_kraw(&w, "permission_suggestions", ask->suggestions);
     if (ask->effects.len)
@@ -405,6 +460,9 @@ static void peer_response(struct peer *p, const struct json *response)
     }
     if (hooks && sdk_hooks_answer(hooks, id, output, failed ? error : STR("no response")))
         return;
+    if (p->spec.owner && p->spec.session->servers &&
+        sdk_servers_answer(p->spec.session->servers, id, output, error))
+        return;
     log_debug("proto", "a response to nothing: %.*s", STR_ARG(str_clip(id, 100)));
 }
 
@@ -462,7 +520,8 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
         return 0; /* sent again, after a connection that broke */
     if (id_is_uuid(uuid) && p->spec.owner && p->spec.session->said.len < PEER_MAX_SAID)
         map_set(&p->spec.session->said, uuid, p);
-    if (id_is_uuid(uuid)) /* it names a line of the transcript, whose readers want one */
+    input.is_named = id_is_uuid(uuid);
+    if (input.is_named) /* it names a line of the transcript, whose readers want one */
         memcpy(input.uuid, uuid.ptr, ID_UUID_LEN);
     else
         id_uuid(input.uuid);
@@ -551,4 +610,6 @@ void peer_ended(struct peer *p)
     peer_stop_asks(p);
     if (p->spec.owner && p->spec.session->hooks)
         sdk_hooks_close(p->spec.session->hooks);
+    if (p->spec.owner && p->spec.session->servers)
+        sdk_servers_close(p->spec.session->servers);
 }

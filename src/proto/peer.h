@@ -30,6 +30,7 @@ struct mailbox;
 struct observer;
 struct peer;
 struct sdk_hooks;
+struct sdk_servers;
 struct slash;
 
 /* A line that some other thread wants the client to get. */
@@ -46,14 +47,15 @@ struct peer_session {
     struct slash *slash;
     struct stream_json_options options;
     struct stream_json_session show;
-    struct strv commands, skills; /* of show */
-    struct buf mcp_servers;       /* of the owner's initialize; written before the first input */
-    struct sdk_hooks *hooks;      /* the owner's; NULL: there is none */
-    bool is_initialized;          /* by the owner */
-    struct buf first_model;       /* the name of the one that it started with */
-    struct map said;              /* uuids of messages that were taken: each runs once */
-    struct mailbox *owner;        /* let_go_mail_kind; NULL: a user decides when the session ends */
-    bool ends_itself;             /* one prompt, and the process exits */
+    struct strv commands, skills, terminal; /* of show */
+    struct sdk_hooks *hooks;                /* the owner's; NULL: there is none */
+    struct sdk_servers *servers;            /* the same, of the MCP servers inside it */
+    bool is_initialized;                    /* by the owner */
+    bool stops_tasks_itself; /* perTaskStopAffordance: an interrupt leaves them alone */
+    struct buf first_model;  /* the name of the one that it started with */
+    struct map said;         /* uuids of messages that were taken: each runs once */
+    struct mailbox *owner;   /* let_go_mail_kind; NULL: a user decides when the session ends */
+    bool ends_itself;        /* one prompt, and the process exits */
 };
 
 /* To the owner's loop: end as if the input had ended, another process resumes the session. */
@@ -98,6 +100,11 @@ void peer_take_back_asks(struct peer *p);
  * peer_enter(): there is another one. */
 void peer_leave(struct peer *p);
 void peer_enter(struct peer *p);
+/* The conversation before is gone: "conversation_reset". */
+void peer_say_reset(struct peer *p);
+/* The commands that can be typed, as they are now ([{name,description,argumentHint}]): the client
+ * is sent them when they are others than those it knows. know: it knows these now. */
+void peer_say_commands(struct peer *p, struct str commands, bool know);
 
 /* For the user in front of the client, and its log. */
 void peer_complain(struct peer *p, const char *text);

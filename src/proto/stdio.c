@@ -19,6 +19,7 @@
 #include "json/json.h"
 #include "proto/peer.h"
 #include "proto/sdk_hooks.h"
+#include "proto/sdk_servers.h"
 #include "slash/slash.h"
 #include "sync/cancel.h"
 #include "sync/inquiry.h"
@@ -200,14 +201,18 @@ static int renew(struct stdio *s, struct err *err)
     const struct stdio_spec *spec = s->spec;
 
     sdk_hooks_close(spec->session->hooks);
+    sdk_servers_close(spec->session->servers);
     peer_leave(s->peer);
     if (spec->renew(spec->begin_arg, err) < 0)
         return -1;
     while (peer_pump(s->peer))
         continue;
-    if (!s->input_over)
+    if (!s->input_over) {
         sdk_hooks_reopen(spec->session->hooks);
+        sdk_servers_reopen(spec->session->servers);
+    }
     peer_enter(s->peer);
+    peer_say_reset(s->peer);
     if (enter(s, err) < 0)
         return -1;
     (void)slash_attend(spec->session->slash, /*uuid=*/STR(""), /*err=*/NULL);
@@ -374,6 +379,7 @@ int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *
     buf_init(&s.kept, STDIO_MAX_JSON);
     if (spec->in >= 0) {
         spec->session->hooks = sdk_hooks_new(s.mailbox);
+        spec->session->servers = sdk_servers_new(s.mailbox);
     }
     r = enter(&s, err);
     s.peer = peer_new(&peer);
@@ -382,8 +388,10 @@ int stdio_run(const struct stdio_spec *spec, struct stdio_end *ret, struct err *
         r = begin(&s, err);
     if (r == 0)
         r = loop(&s, err);
-    if (r < 0 && spec->session->hooks)
+    if (r < 0 && spec->session->hooks) {
         sdk_hooks_close(spec->session->hooks);
+        sdk_servers_close(spec->session->servers);
+    }
     *ret = (struct stdio_end){
         .is_error = peer_last_is_error(s.peer),
         .read_fail = r < 0 && err->sys == EPIPE,

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/secret.h"
+#include "json/json.h"
 #include "json/jw.h"
 #include "proto/shorten.h"
 #include "proto/stream_line.h"
@@ -30,31 +32,51 @@ void stream_json_release(struct stream_json *r)
 
 /* ---- system lines ---- */
 
+static void write_names(struct jw *w, const char *key, const char *const *names)
+{
+    jw_key(w, key);
+    jw_array(w);
+    for (; names && *names; names++)
+        jw_cstr(w, *names);
+    jw_array_end(w);
+}
+
+/* The tool that starts agents is told by the name that clients have always known it by. */
+static void write_tools(struct jw *w, struct str json)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *names = NULL;
+
+    jw_key(w, "tools");
+    jw_array(w);
+    if (json.len && json_parse(&arena, json, &names, /*ret_info=*/NULL, /*err=*/NULL) == 0) {
+        JSON_EACH(names, name) {
+            jw_str(w, str_is(json_str(name), "Agent") ? STR("Task") : json_str(name));
+        }
+    }
+    jw_array_end(w);
+}
+
 static void render_init(struct stream_json *r, const struct event *e, struct buf *out)
 {
     struct stream_line l;
     struct jw *w = line_begin(&l, out, e, 0, "system", "init");
-    const struct buf *servers = r->session->mcp_servers;
 
     jw_kstr(w, "cwd", e->text);
-    jw_kraw(w, "tools", e->json.len ? e->json : STR("[]"));
-    jw_kraw(w, "mcp_servers", servers && servers->len ? buf_str(servers) : STR("[]"));
+    write_tools(w, e->json);
+    jw_kraw(w, "additional_directories", e->data.len ? e->data : STR("[]"));
+    jw_kraw(w, "mcp_servers", e->show.len ? e->show : STR("[]"));
     jw_kstr(w, "model", e->model);
     jw_kcstr(w, "permissionMode", e->mode);
-    jw_key(w, "slash_commands");
-    jw_array(w);
-    for (const char *const *name = r->session->commands; name && *name; name++)
-        jw_cstr(w, *name);
-    jw_array_end(w);
+    write_names(w, "slash_commands", r->session->commands);
+    if (r->session->terminal && *r->session->terminal)
+        write_names(w, "terminal_slash_commands", r->session->terminal);
     jw_kcstr(w, "apiKeySource", r->session->key_source);
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
-    jw_kcstr(w, "output_style", r->session->output_style);
+    jw_kstr(w, "output_style", e->name.len ? e->name : STR("default"));
+    jw_kcstr(w, "view_mode", "default");
     line_empty_list(w, "agents");
-    jw_key(w, "skills");
-    jw_array(w);
-    for (const char *const *name = r->session->skills; name && *name; name++)
-        jw_cstr(w, *name);
-    jw_array_end(w);
+    write_names(w, "skills", r->session->skills);
     line_empty_list(w, "plugins");
     jw_key(w, "capabilities"); /* of the control language: what an interrupt answers */
     jw_array(w);
@@ -113,6 +135,49 @@ static void render_notice(const struct event *e, struct buf *out)
     jw_kstr(w, "content", e->text);
     jw_kcstr(w, "level", levels[e->level]);
     line_end(&l);
+}
+
+static void render_fallback(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "model_fallback");
+
+    jw_kcstr(w, "trigger", "overloaded");
+    jw_kstr(w, "original_model", e->data);
+    jw_kstr(w, "fallback_model", e->model);
+    jw_kstr(w, "content", e->text);
+    line_end(&l);
+}
+
+/* Hosts that follow the state of a session follow each message, too. */
+static void render_lifecycle(const struct stream_json *r, const struct event *e, unsigned number,
+                             struct str uuid, const char *state, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w;
+
+    if (!r->options.states || !uuid.len)
+        return;
+    w = line_begin(&l, out, e, number, "command_lifecycle", NULL);
+    jw_kstr(w, "command_uuid", uuid);
+    jw_kcstr(w, "state", state);
+    line_end(&l);
+}
+
+/* The turn is over, and with it all messages that it has heard. */
+static void render_completed(const struct stream_json *r, const struct event *e, struct buf *out)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    bool is_cut = e->report->end == END_ABORTED_STREAMING || e->report->end == END_ABORTED_TOOLS;
+    const struct json *inputs = NULL;
+    unsigned number = 0x100;
+
+    if (!r->options.states || !e->report->inputs.len ||
+        json_parse(&arena, e->report->inputs, &inputs, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(inputs, uuid) {
+        render_lifecycle(r, e, number++, json_str(uuid), is_cut ? "cancelled" : "completed", out);
+    }
 }
 
 static const char *hook_outcome(const struct event *e)
@@ -253,6 +318,16 @@ static void render_rewound(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+/* With partial messages: clients show that the answer has yet to begin. */
+static void render_requesting(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 0, "system", "status");
+
+    jw_kcstr(w, "status", "requesting");
+    line_end(&l);
+}
+
 static void render_compacting(const struct event *e, struct buf *out)
 {
     struct stream_line l;
@@ -308,6 +383,22 @@ static void render_tool_data(struct jw *w, const struct event *e, size_t line_by
     jw_str_end(w);
 }
 
+/* A call that was not allowed, without anybody having been asked. */
+static void render_denied(const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 1, "system", "permission_denied");
+
+    jw_kstr(w, "tool_name", e->name);
+    jw_kstr(w, "tool_use_id", e->id);
+    if (!identity_is_main(&e->by))
+        jw_kcstr(w, "agent_id", e->by.agent);
+    jw_kcstr(w, "decision_reason_type", e->denied_by);
+    jw_kstr(w, "decision_reason", e->show);
+    jw_kstr(w, "message", e->text);
+    line_end(&l);
+}
+
 static void render_tool_done(const struct event *e, struct buf *out)
 {
     size_t start = out->len;
@@ -331,11 +422,11 @@ static void render_tool_done(const struct event *e, struct buf *out)
 /* One line a second is enough for anybody. */
 static void render_progress(struct stream_json *r, const struct event *e, struct buf *out)
 {
-    intptr_t seconds = (intptr_t)(e->duration_ms / 1000) + 1;
+    intptr_t seconds = (intptr_t)(e->duration_ms / 1000); /* one that just began needs no line */
     struct stream_line l;
     struct jw *w;
 
-    if (e->ended || (intptr_t)map_get(&r->progress, e->id) >= seconds)
+    if (e->ended || !seconds || (intptr_t)map_get(&r->progress, e->id) >= seconds)
         return;
     map_set(&r->progress, e->id, (void *)seconds);
     w = line_begin(&l, out, e, 0, "tool_progress", NULL);
@@ -359,12 +450,14 @@ static void render_user(const struct stream_json *r, const struct event *e, stru
     struct stream_line l;
     struct jw *w;
 
-    if ((e->user == USER_INPUT && !r->options.replay) || is_reminder(e))
+    bool is_childs = !identity_is_main(&e->by);
+
+    if ((e->user == USER_INPUT && !r->options.replay && !is_childs) || is_reminder(e))
         return;
     w = line_begin(&l, out, e, 0, "user", NULL);
     jw_kraw(w, "message", e->json);
     line_parent(w, e);
-    if (e->user == USER_INPUT) {
+    if (e->user == USER_INPUT && !is_childs) {
         jw_kbool(w, "isReplay", true);
         line_time(w, e);
         jw_kcstr(w, "session_id", e->by.session);
@@ -382,14 +475,18 @@ static void render_user(const struct stream_json *r, const struct event *e, stru
 /* Lines that speak of the session as a whole. */
 #define OF_MAIN                                                                                    \
     (EVENT_BIT(EVENT_TURN_STARTED) | EVENT_BIT(EVENT_STATE) | EVENT_BIT(EVENT_MODE) |              \
-     EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_COMPACTING) | EVENT_BIT(EVENT_COMPACTED) |           \
-     EVENT_BIT(EVENT_TURN_DONE))
+     EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_REQUESTING) | EVENT_BIT(EVENT_COMPACTING) |          \
+     EVENT_BIT(EVENT_COMPACTED) | EVENT_BIT(EVENT_TURN_DONE))
 
 static void render(struct stream_json *r, const struct event *e, struct buf *out)
 {
     switch (e->kind) {
     case EVENT_TURN_STARTED:
         render_init(r, e, out);
+        break;
+    case EVENT_REQUESTING:
+        if (r->options.partial)
+            render_requesting(e, out);
         break;
     case EVENT_STEP_STARTED:
         stream_step_started(r, e, out);
@@ -417,9 +514,13 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         render_progress(r, e, out);
         break;
     case EVENT_TOOL_DONE:
+        if (e->denied_by)
+            render_denied(e, out);
         render_tool_done(e, out);
         break;
     case EVENT_USER:
+        if (e->user == USER_INPUT && e->is_named)
+            render_lifecycle(r, e, 0x100, e->id, "started", out);
         render_user(r, e, out);
         break;
     case EVENT_RETRY:
@@ -473,17 +574,35 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
     case EVENT_COMMAND_PROGRESS: /* what it has said comes with its answer */
         break;
     case EVENT_NOTICE:
-        render_notice(e, out);
+        if (str_is(e->name, "model_fallback"))
+            render_fallback(e, out);
+        else
+            render_notice(e, out);
         break;
     case EVENT_TURN_DONE:
+        render_completed(r, e, out);
         stream_turn_done(r, e, out);
         break;
     }
 }
 
+/* What another agent than main says is shown as far as its task is main's own. */
+static bool is_passed_over(const struct stream_json *r, const struct event *e)
+{
+    if (identity_is_main(&e->by) || !e->by.depth)
+        return false;
+    if (e->by.depth > 1)
+        return true;
+    return !e->by.in_background && !r->options.forward && e->kind == EVENT_BLOCK_DONE &&
+           e->block != BLOCK_TOOL_USE;
+}
+
 void stream_json_event(struct stream_json *r, const struct event *e, struct buf *out)
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(STREAM_JSON_MAX_LINE);
+
+    if (is_passed_over(r, e))
+        return;
 
     if (!identity_is_main(&e->by) && EVENT_BIT(e->kind) & OF_MAIN) {
         if (e->kind == EVENT_TURN_DONE)

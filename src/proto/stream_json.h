@@ -7,7 +7,9 @@
  * so that one which a broken stream made void leaves no trace; with them, as it is said.
  *
  * A renderer that joins in the middle of a step is silent about it until the next step. What child
- * agents say has their parent_tool_use_id; their turns have no init and no result line.
+ * agents say has their parent_tool_use_id; their turns have no init and no result line. Of an agent
+ * that main waits for, texts are left out unless they are asked for; of one deeper below only what
+ * becomes of its task is told.
  */
 #pragma once
 
@@ -27,22 +29,22 @@ struct stream_json_options {
     bool hooks;   /* --include-hook-events */
     bool replay;  /* --replay-user-messages */
     bool states;  /* CLAUDE_CODE_SDK_READS_SESSION_STATE=1 */
+    bool forward; /* --forward-subagent-text */
 };
 
 /* What every turn's init line says beside the event. Lent for the renderer's life. */
 struct stream_json_session {
-    const char *key_source;        /* "ANTHROPIC_API_KEY", "none" */
-    const char *output_style;      /* "default" */
-    const char *const *commands;   /* that may be typed, without the slash; NULL-terminated */
-    const char *const *skills;     /* those of them that are skills; NULL: none */
-    const struct buf *mcp_servers; /* JSON array of {name,status}; may change between turns */
+    const char *key_source;      /* "ANTHROPIC_API_KEY", "none" */
+    const char *const *commands; /* that may be typed, without the slash; NULL-terminated */
+    const char *const *skills;   /* those of them that are skills; NULL: none */
+    const char *const *terminal; /* those that only a terminal can use; NULL: none */
 };
 
 struct stream_json {
     struct stream_json_options options;
     const struct stream_json_session *session;
     struct map steps;    /* agent → struct stream_step: what each is saying */
-    struct map progress; /* tool_use_id → whole seconds that were told, plus one */
+    struct map progress; /* tool_use_id → whole seconds that were told */
 };
 
 void stream_json_init(struct stream_json *r, const struct stream_json_options *options,

@@ -2,6 +2,7 @@
  * Events and the lines they make, row by row. What every line ends with (session and uuid) is
  * checked once and left out of the rows.
  */
+#include "llm/rate.h"
 #include "proto/stream_json.h"
 
 #include <setjmp.h>
@@ -37,7 +38,6 @@
 static const char *const commands[] = {"compact", "goal", NULL};
 static const struct stream_json_session session = {
     .key_source = "none",
-    .output_style = "default",
     .commands = commands,
 };
 
@@ -336,10 +336,12 @@ static const struct row {
       .text = STR_INIT("/w"),
       .json = STR_INIT("[\"Bash\"]")},
      "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"tools\":[\"Bash\"],"
-     "\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\",\"slash_commands\":["
+     "\"additional_directories\":[],\"mcp_servers\":[],\"model\":\"m\",\"permissionMode\":\"plan\","
+     "\"slash_commands\":["
      "\"compact\",\"goal\"],"
      "\"apiKeySource\":\"none\",\"claude_code_version\":\"" TENAX_VERSION
-     "\",\"output_style\":\"default\",\"agents\":[],\"skills\":[],\"plugins\":[],"
+     "\",\"output_style\":\"default\",\"view_mode\":\"default\",\"agents\":[],\"skills\":[],"
+     "\"plugins\":[],"
      "\"capabilities\":[\"interrupt_receipt_v1\",\"interrupt_cancel_queued_v1\"]" END},
     {"result of a tool",
      {0},
@@ -349,8 +351,64 @@ static const struct row {
       .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"name\":\"Bash\","
                        "\"content\":\"out\"}")},
      "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
-     "\"tool_use_id\":\"t\",\"content\":\"out\"}]}" PARENT
+     "\"tool_use_id\":\"t\",\"content\":\"out\",\"is_error\":false}]}" PARENT
      ",\"tool_use_result\":{\"stdout\":\"out\"}" WHEN END},
+    {"a command's output has no line break at its end",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .text = STR_INIT("out\n"),
+      .json =
+          STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"a\\nout\\n\"}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"content\":\"a\\nout\",\"is_error\":false}]}" PARENT
+     ",\"tool_use_result\":\"out\\n\"" WHEN END},
+    {"a call that nobody was asked about",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .id = STR_INIT("t"),
+      .name = STR_INIT("Bash"),
+      .text = STR_INIT("no"),
+      .show = STR_INIT("a rule"),
+      .denied_by = "rule",
+      .is_error = true,
+      .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"is_error\":true}")},
+     "{\"type\":\"system\",\"subtype\":\"permission_denied\",\"tool_name\":\"Bash\",\"tool_use_"
+     "id\":"
+     "\"t\",\"decision_reason_type\":\"rule\",\"decision_reason\":\"a rule\",\"message\":\"no\"" END
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"is_error\":true}]}" PARENT
+     ",\"tool_use_result\":\"Error: no\"" WHEN END},
+    {"a request goes out",
+     {.partial = true},
+     {.kind = EVENT_REQUESTING},
+     "{\"type\":\"system\",\"subtype\":\"status\",\"status\":\"requesting\"" END},
+    {"a request goes out, not asked for", {0}, {.kind = EVENT_REQUESTING}, ""},
+    {"another model answers",
+     {0},
+     {.kind = EVENT_NOTICE,
+      .level = LEVEL_WARNING,
+      .name = STR_INIT("model_fallback"),
+      .text = STR_INIT("a is overloaded; going on with b"),
+      .data = STR_INIT("a"),
+      .model = STR_INIT("b")},
+     "{\"type\":\"system\",\"subtype\":\"model_fallback\",\"trigger\":\"overloaded\",\"original_"
+     "model\":"
+     "\"a\",\"fallback_model\":\"b\",\"content\":\"a is overloaded; going on with b\"" END},
+    {"a message begins, for a host that follows states",
+     {.states = true},
+     {.kind = EVENT_USER,
+      .user = USER_INPUT,
+      .is_named = true,
+      .id = STR_INIT("u"),
+      .json = STR_INIT("{}")},
+     "{\"type\":\"command_lifecycle\",\"command_uuid\":\"u\",\"state\":\"started\"" END},
+    {"progress of a call that just began",
+     {0},
+     {.kind = EVENT_TOOL_PROGRESS,
+      .id = STR_INIT("t"),
+      .name = STR_INIT("Bash"),
+      .duration_ms = 999},
+     ""},
     {"failure of a tool",
      {0},
      {.kind = EVENT_TOOL_DONE,
@@ -586,7 +644,10 @@ static void test_rows(void **state)
     ",\"modelUsage\":{\"m\":"                                                                      \
     "{\"inputTokens\":3,\"outputTokens\":0,\"cacheReadInputTokens\":0,"                            \
     "\"cacheCreationInputTokens\":0,\"webSearchRequests\":0,\"costUSD\":0,\"costUnknown\":true,"   \
-    "\"contextWindow\":100,\"maxOutputTokens\":10}},\"permission_denials\":[]" end
+    "\"contextWindow\":100,\"maxOutputTokens\":10,\"canonicalModel\":\"m\"}},\"permission_"        \
+    "denials\":[]" end
+#define NO_STATUS "\"api_error_status\":null,"
+#define LAST(queued) ",\"queued_turn_count\":" queued ",\"result_index\":0"
 #define TIMES "\"duration_ms\":5,\"duration_api_ms\":4,\"num_turns\":2,"
 
 static const struct result_row {
@@ -594,37 +655,81 @@ static const struct result_row {
     const char *want;
 } results[] = {
     {{.end = END_COMPLETED, .result = STR_INIT("ok"), .stop = STOP_END_TURN},
-     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
-     "\"result\":\"ok\"," FIGURES("\"end_turn\"", ",\"terminal_reason\":\"completed\"") END},
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," NO_STATUS TIMES
+     "\"result\":\"ok\"," FIGURES("\"end_turn\"", ",\"terminal_reason\":\"completed\"" LAST("0"))
+         END},
     {{.end = END_COMPLETED, .structured = STR_INIT("{\"n\":1}"), .queued = 2},
-     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," NO_STATUS TIMES
      "\"result\":\"{\\\"n\\\":1}\"," FIGURES("null",
                                              ",\"structured_output\":{\"n\":1},\"terminal_reason\":"
-                                             "\"completed\",\"queued_turn_count\":2") END},
+                                             "\"completed\"" LAST("2")) END},
     {{.end = END_MAX_TURNS, .is_error = true, .error = STR_INIT("too many"), .stop = STOP_TOOL_USE},
-     "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true," TIMES FIGURES(
-         "\"tool_use\"", ",\"terminal_reason\":\"max_turns\",\"errors\":[\"too many\"]") END},
+     "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true," NO_STATUS TIMES
+         FIGURES("\"tool_use\"",
+                 ",\"terminal_reason\":\"max_turns\"" LAST("0") ",\"errors\":[\"too many\"]") END},
     /* A hook's reason is not lost because the end is no error. */
     {{.end = END_HOOK_STOPPED, .error = STR_INIT("enough")},
      "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"enough\",\"level\":"
-     "\"warning\"" END "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," TIMES
-     "\"result\":\"\"," FIGURES("null", ",\"terminal_reason\":\"hook_stopped\"") END},
+     "\"warning\"" END
+     "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false," NO_STATUS TIMES
+     "\"result\":\"\"," FIGURES("null", ",\"terminal_reason\":\"hook_stopped\"" LAST("0")) END},
     {{.end = END_ABORTED_TOOLS, .is_error = true},
-     "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true," TIMES FIGURES(
-         "null", ",\"terminal_reason\":\"aborted_tools\",\"errors\":[]") END},
+     "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true," NO_STATUS
+         TIMES FIGURES("null", ",\"terminal_reason\":\"aborted_tools\"" LAST("0") ",\"errors\":[]")
+             END},
     {{.end = END_API_ERROR,
       .is_error = true,
       .result = STR_INIT("no key"),
+      .error = STR_INIT("no key"),
       .category = STR_INIT("authentication_failed"),
       .api_status = 401},
      "{\"type\":\"assistant\",\"message\":{\"id\":\"" UUID "\",\"type\":\"message\",\"role\":"
-     "\"assistant\",\"model\":\"<synthetic>\",\"content\":[{\"type\":\"text\",\"text\":\"no "
+     "\"assistant\",\"model\":\"<synthetic>\",\"content\":[{\"type\":\"text\",\"text\":\"API "
+     "Error: 401 no "
      "key\"}],\"stop_reason\":\"stop_sequence\",\"stop_sequence\":\"\",\"usage\":" NO_USAGE
      "}" PARENT ",\"error\":\"authentication_failed\"" END
      "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":"
-     "401," TIMES "\"result\":\"no key\"," FIGURES("null", ",\"terminal_reason\":\"api_error\"")
-         END},
+     "401," TIMES "\"result\":\"API Error: 401 no key\"," FIGURES(
+         "null", ",\"terminal_reason\":\"api_error\"" LAST("0")) END},
 };
+
+#define THOUGHT(all, more)                                                                         \
+    "{\"type\":\"system\",\"subtype\":\"thinking_tokens\",\"estimated_tokens\":" all               \
+    ",\"estimated_tokens_delta\":" more END
+
+/* What a server says of limits, once a step is done; and how far thinking has come. */
+static void test_limits_and_thoughts(void **state)
+{
+    static const struct llm_rate rate = {.known = true,
+                                         .five_hour = {true, 0.5, 1700000000},
+                                         .status = "allowed_warning",
+                                         .claim = "five_hour"};
+    static char thought[300];
+    struct event *e;
+    struct told t;
+
+    (void)state;
+    told_init(&t, (struct stream_json_options){0});
+    e = make(EVENT_STEP_DONE);
+    e->rate = &rate;
+    tell(&t, e);
+    assert_told(
+        &t, "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"allowed_warning\","
+            "\"resetsAt\":1700000000,\"rateLimitType\":\"five_hour\",\"utilization\":0.5}" END);
+    begin_step(&t);
+    e = make(EVENT_BLOCK_STARTED);
+    e->block = BLOCK_THINKING;
+    tell(&t, e);
+    memset(thought, 'x', sizeof(thought) - 1);
+    for (int i = 0; i < 2; i++) {
+        e = make(EVENT_BLOCK_DELTA);
+        e->block = BLOCK_THINKING;
+        e->text = str_of(thought);
+        tell(&t, e);
+        assert_told(&t, i ? THOUGHT("149", "75") : THOUGHT("74", "74"));
+    }
+    told_release(&t);
+}
 
 static void test_results(void **state)
 {
@@ -684,6 +789,7 @@ UNIT_TEST(stream_json)
         cmocka_unit_test(test_partial_messages),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_limits_and_thoughts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,14 @@ void line_time(struct jw *w, const struct event *e)
     jw_kcstr(w, "timestamp", when);
 }
 
+/* Clients show a result as it is: without the line break that a command's output ends with. */
+static struct str without_end(struct str text)
+{
+    while (text.len && (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
+        text.len--;
+    return text;
+}
+
 /* A block as the API has it: without the keys that are only ours. */
 void line_block(struct jw *w, struct str json)
 {
@@ -73,9 +81,13 @@ void line_block(struct jw *w, struct str json)
         jw_key_str(w, key);
         if (is_result && is_long && str_is(key, "content"))
             shorten_content(w, member, SHORTEN_LINE_BYTES / 2);
+        else if (is_result && str_is(key, "content") && json_is(member, JSON_STRING))
+            jw_str(w, without_end(json_str(member)));
         else
             jw_json(w, member);
     }
+    if (is_result && !json_get(block, "is_error"))
+        jw_kbool(w, "is_error", false);
     jw_object_end(w);
     arena_release(&arena);
 }
@@ -83,6 +95,12 @@ void line_block(struct jw *w, struct str json)
 void line_parent(struct jw *w, const struct event *e)
 {
     jw_kcstr(w, "parent_tool_use_id", e->by.parent);
+    if (identity_is_main(&e->by) || !e->by.depth)
+        return;
+    jw_kcstr(w, "agent_id", e->by.agent);
+    jw_kcstr(w, "subagent_type", e->by.type);
+    if (e->by.task)
+        jw_kcstr(w, "task_description", e->by.task);
 }
 
 void line_empty_list(struct jw *w, const char *key)

@@ -7,6 +7,7 @@
 #include "agent/event.h"
 #include "base/id.h"
 #include "base/secret.h"
+#include "llm/model.h"
 #include "proto/stream_json.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
@@ -14,6 +15,7 @@
 /* An API failure is told as if the assistant had said it. */
 static void render_synthetic(const struct event *e, struct buf *out)
 {
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const struct turn_report *report = e->report;
     static const struct llm_usage nothing;
     struct stream_line l;
@@ -29,7 +31,8 @@ static void render_synthetic(const struct event *e, struct buf *out)
     jw_array(w);
     jw_object(w);
     jw_kcstr(w, "type", "text");
-    jw_kstr(w, "text", report->result);
+    turn_report_text(report, &text);
+    jw_kstr(w, "text", buf_str(&text));
     jw_object_end(w);
     jw_array_end(w);
     jw_kcstr(w, "stop_reason", "stop_sequence");
@@ -42,6 +45,18 @@ static void render_synthetic(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+/* As clients know those that serve Claude; others by their own names. */
+static void write_provider(struct jw *w, struct str name)
+{
+    struct model m = {0};
+    size_t i = 0;
+
+    while (model_at(i, &m) && !str_eq(m.name, name))
+        i++;
+    if (str_eq(m.name, name))
+        jw_kstr(w, "provider", str_is(m.provider, "anthropic") ? STR("firstParty") : m.provider);
+}
+
 void stream_json_model_usage(struct jw *w, const struct turn_report *report)
 {
     jw_object(w);
@@ -52,6 +67,8 @@ void stream_json_model_usage(struct jw *w, const struct turn_report *report)
         jw_object(w);
         jw_ki64(w, "inputTokens", m->usage.input);
         jw_ki64(w, "outputTokens", m->usage.output);
+        if (m->usage.thinking)
+            jw_ki64(w, "thinkingTokens", m->usage.thinking);
         jw_ki64(w, "cacheReadInputTokens", m->usage.cache_read);
         jw_ki64(w, "cacheCreationInputTokens", m->usage.cache_write);
         jw_ki64(w, "webSearchRequests", m->usage.web_searches);
@@ -61,6 +78,8 @@ void stream_json_model_usage(struct jw *w, const struct turn_report *report)
             jw_kbool(w, "costUnknown", true);
         jw_ki64(w, "contextWindow", m->window);
         jw_ki64(w, "maxOutputTokens", m->max_output);
+        jw_kstr(w, "canonicalModel", m->model);
+        write_provider(w, m->model);
         jw_object_end(w);
     }
     jw_object_end(w);
@@ -98,23 +117,23 @@ static void render_result(const struct event *e, struct buf *out)
 {
     const struct turn_report *report = e->report;
     const char *subtype = turn_report_subtype(report);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     bool success = strcmp(subtype, "success") == 0;
     struct stream_line l;
     struct jw *w = line_begin(&l, out, e, 0, "result", subtype);
 
     jw_kbool(w, "is_error", turn_report_is_error(report));
-    if (report->category.len) {
-        jw_key(w, "api_error_status");
-        if (report->api_status)
-            jw_i64(w, report->api_status);
-        else
-            jw_null(w);
-    }
+    jw_key(w, "api_error_status");
+    if (report->api_status)
+        jw_i64(w, report->api_status);
+    else
+        jw_null(w);
     jw_ki64(w, "duration_ms", report->duration_ms);
     jw_ki64(w, "duration_api_ms", report->duration_api_ms);
     jw_ki64(w, "num_turns", report->steps);
+    turn_report_text(report, &text);
     if (success || report->goal.subtype) /* an answer is one, whatever the goal says */
-        jw_kstr(w, "result", report->structured.len ? report->structured : report->result);
+        jw_kstr(w, "result", report->structured.len ? report->structured : buf_str(&text));
     jw_kcstr(w, "stop_reason",
              report->deferred.len        ? "tool_deferred"
              : report->stop == STOP_NONE ? NULL
@@ -135,8 +154,12 @@ static void render_result(const struct event *e, struct buf *out)
     if (report->goal.status)
         render_goal(w, &report->goal);
     jw_kcstr(w, "terminal_reason", turn_end_name(report->end));
-    if (report->queued)
-        jw_ki64(w, "queued_turn_count", (int64_t)report->queued);
+    jw_ki64(w, "queued_turn_count", (int64_t)report->queued);
+    jw_ki64(w, "result_index", report->index);
+    if (report->first_input.len) {
+        jw_kstr(w, "user_message_uuid", report->first_input);
+        jw_kraw(w, "user_message_uuids", report->inputs);
+    }
     if (!success)
         render_errors(w, report);
     line_end(&l);

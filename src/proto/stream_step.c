@@ -4,6 +4,8 @@
  * Without partial messages the blocks of a step are held until it is known to stand; with them they
  * go out piece by piece, as the raw events of the Messages API.
  */
+#include <string.h>
+
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,13 +15,16 @@
 #include "json/json.h"
 #include "llm/event.h"
 #include "llm/message.h"
+#include "llm/rate.h"
 #include "proto/stream_json.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
 
 /* What one agent is saying. */
 struct stream_step {
-    struct buf message_id, model;
+    struct buf message_id, model, request_id;
+    size_t thought;           /* bytes of the thinking that is going on */
+    size_t told_thought;      /* tokens of it that were told, about */
     struct llm_usage usage;   /* as in message_start */
     enum block_kind open;     /* of the block that has begun */
     VEC(struct event *) held; /* blocks that may still turn out void */
@@ -40,7 +45,14 @@ static void step_free(struct stream_step *s)
     vec_release(&s->held);
     buf_release(&s->message_id);
     buf_release(&s->model);
+    buf_release(&s->request_id);
     mem_freep(&s);
+}
+
+/* Of other agents only whole lines go out, unless their text is asked for. */
+static bool stream_is_partial(const struct stream_json *r, const struct event *e)
+{
+    return r->options.partial && (r->options.forward || identity_is_main(&e->by) || !e->by.depth);
 }
 
 void stream_step_void(struct stream_json *r, const struct event *e)
@@ -218,7 +230,7 @@ static void partial_block_done(const struct stream_step *s, const struct event *
         partial_block_start(e, out);
     if (e->block == BLOCK_THINKING)
         partial_signature(e, out);
-    render_assistant(s, e, (struct str){0}, out);
+    render_assistant(s, e, buf_str(&s->request_id), out);
     jw_ki64(partial_begin(&l, out, e, 3, "content_block_stop"), "index", (int64_t)e->index);
     partial_end(&l);
 }
@@ -244,6 +256,25 @@ static void partial_message_stop(const struct event *e, struct buf *out)
     partial_end(&l);
 }
 
+#define THOUGHT_BYTES 4  /* of a token, about */
+#define THOUGHT_EVERY 64 /* tokens between two lines */
+
+/* How far thinking has come, while nothing of it is shown. */
+static void render_thought(struct stream_step *s, const struct event *e, struct buf *out)
+{
+    struct stream_line l;
+    struct jw *w;
+
+    s->thought += e->text.len;
+    if (s->thought / THOUGHT_BYTES < s->told_thought + THOUGHT_EVERY || !identity_is_main(&e->by))
+        return;
+    w = line_begin(&l, out, e, 5, "system", "thinking_tokens");
+    jw_ki64(w, "estimated_tokens", (int64_t)(s->thought / THOUGHT_BYTES));
+    jw_ki64(w, "estimated_tokens_delta", (int64_t)(s->thought / THOUGHT_BYTES - s->told_thought));
+    s->told_thought = s->thought / THOUGHT_BYTES;
+    line_end(&l);
+}
+
 void stream_step_started(struct stream_json *r, const struct event *e, struct buf *out)
 {
     struct stream_step *s = mem_zalloc(sizeof(*s));
@@ -252,9 +283,11 @@ void stream_step_started(struct stream_json *r, const struct event *e, struct bu
     buf_add(&s->message_id, e->message_id);
     buf_init(&s->model, 1024);
     buf_add(&s->model, e->model);
+    buf_init(&s->request_id, 1024);
+    buf_add(&s->request_id, e->request_id);
     s->usage = e->usage;
     step_free(map_set(&r->steps, str_of(e->by.agent), s));
-    if (r->options.partial)
+    if (stream_is_partial(r, e))
         partial_message_start(s, e, out);
 }
 
@@ -264,9 +297,13 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
 
     if (!s)
         return;
-    if (e->kind == EVENT_BLOCK_STARTED)
+    if (e->kind == EVENT_BLOCK_STARTED) {
         s->open = e->block;
-    if (!r->options.partial) {
+        s->thought = s->told_thought = 0;
+    }
+    if (e->kind == EVENT_BLOCK_DELTA && s->open == BLOCK_THINKING)
+        render_thought(s, e, out);
+    if (!stream_is_partial(r, e)) {
         if (e->kind == EVENT_BLOCK_DONE)
             vec_push(&s->held, event_ref((struct event *)e)); /* counting changes no event */
         return;
@@ -277,6 +314,30 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
         partial_block_delta(s, e, out);
     else if (!comes_whole(e->block))
         partial_block_start(e, out);
+}
+
+/* What the server says of a subscription's limits. */
+static void render_rate(const struct event *e, struct buf *out)
+{
+    const struct llm_rate *rate = e->rate;
+    const struct llm_rate_window *window =
+        strcmp(rate->claim, "seven_day") == 0 ? &rate->seven_day : &rate->five_hour;
+    struct stream_line l;
+    struct jw *w = line_begin(&l, out, e, 7, "rate_limit_event", NULL);
+
+    jw_key(w, "rate_limit_info");
+    jw_object(w);
+    jw_kcstr(w, "status", rate->status[0] ? rate->status : "allowed");
+    if (window->known && window->resets_at)
+        jw_ki64(w, "resetsAt", window->resets_at);
+    if (rate->claim[0])
+        jw_kcstr(w, "rateLimitType", rate->claim);
+    if (window->known) {
+        jw_key(w, "utilization");
+        jw_double(w, window->used);
+    }
+    jw_object_end(w);
+    line_end(&l);
 }
 
 /* Texts stand; what else was said does not. */
@@ -295,9 +356,11 @@ void stream_step_done(struct stream_json *r, const struct event *e, struct buf *
 {
     const struct stream_step *s = step_of(r, e);
 
-    if (s && r->options.partial)
+    if (s && stream_is_partial(r, e))
         partial_message_stop(e, out);
     for (size_t i = 0; s && i < s->held.len; i++)
         render_assistant(s, s->held.ptr[i], e->request_id, out);
+    if (e->rate)
+        render_rate(e, out);
     stream_step_void(r, e);
 }

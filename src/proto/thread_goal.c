@@ -3,9 +3,12 @@
  */
 #include "proto/thread_goal.h"
 
+#include "agent/event.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "goal/goal.h"
+#include "guard/permit.h"
+#include "host/host.h"
 #include "json/jw.h"
 
 const char *thread_goal_status(int status)
@@ -26,7 +29,10 @@ void thread_goal_write_row(struct goal *g, const struct store_goal *row, struct 
 {
     CLEANUP(buf_release) struct buf objective = BUF_INIT((size_t)4 << 20);
 
-    goal_objective(g, row, &objective);
+    if (g)
+        goal_objective(g, row, &objective);
+    else
+        buf_add(&objective, row->objective);
     jw_kstr(w, "threadId", row->thread_id);
     jw_kstr(w, "objective", buf_str(&objective));
     jw_kcstr(w, "status", thread_goal_status(row->status));
@@ -60,4 +66,16 @@ void thread_goal_write(struct goal *g, struct buf *ret)
     if (row.last_reason.len)
         jw_kstr(&w, "lastReason", row.last_reason);
     jw_object_end(&w);
+}
+
+bool thread_goal_goes_on(struct host *h, const struct turn_report *r)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+
+    if (r->end == END_ABORTED_STREAMING || r->end == END_ABORTED_TOOLS || r->end == END_BUDGET ||
+        permit_mode(host_permit(h)) == MODE_PLAN || !host_goal(h))
+        return false;
+    return goal_get(host_goal(h), &arena, &row, /*err=*/NULL) > 0 && row.status == GOAL_ACTIVE &&
+           !str_is(row.phase, "waiting");
 }

@@ -11,6 +11,7 @@ static int copy_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_copy_entry = {
     .name = "copy",
+    .in_terminal = true,
     .hint = "[<n>]",
     .summary = "Copy the last answer, or the n-th last, into the clipboard",
     .run = copy_run,

@@ -8,6 +8,7 @@ static int exit_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_exit_entry = {
     .name = "exit",
+    .in_terminal = true,
     .aliases = "quit",
     .hint = "",
     .summary = "Leave; the session can be resumed",

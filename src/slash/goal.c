@@ -1,6 +1,6 @@
 /*
- * /goal: what was typed is read (goal/argument.h) and done (goal/goal.h); a person is asked before
- * a goal is replaced, and edits one in place. The commands' thread.
+ * /goal: what was typed is read (goal/argument/argument.h) and done (goal/goal.h); a person is
+ * asked before a goal is replaced, and edits one in place. The commands' thread.
  */
 #include "goal/goal.h"
 
@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
-#include "goal/display.h"
 #include "goal/origin/names.h"
+#include "goal/report/display.h"
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "slash/inside.h"

@@ -94,7 +94,7 @@ static int mcp_run(struct slash_call *call, struct err *err)
     if (verb.len)
         return mcp_change(call, m, verb, name, err);
     for (size_t i = 0; i < mcp_count(m); i++) {
-        if (!mcp_server_at(m, i)->hidden)
+        if (!mcp_is_hidden(m, i))
             show_one(call, m, i);
     }
     return 0;

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "goal/argument.h"
+#include "goal/argument/argument.h"
 #include "host/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
@@ -329,7 +329,8 @@ void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
             vec_push(ret, ((struct slash_item){.name = str_of(c->name),
                                                .aliases = str_of(c->aliases ? c->aliases : ""),
                                                .hint = str_of(c->hint),
-                                               .summary = str_of(c->summary)}));
+                                               .summary = str_of(c->summary),
+                                               .in_terminal = c->in_terminal}));
     }
     VEC_EACH(&own->commands, c) {
         if (!c->is_hidden)

@@ -86,6 +86,7 @@ struct slash_command {
     const char *hint;    /* "[<condition> | clear]"; "" when it takes nothing */
     const char *summary; /* one sentence, no full stop */
     const char *setting; /* false hides it from lists; NULL: always there */
+    bool in_terminal;    /* of no use anywhere else */
     bool gives_way;      /* to a command of the user's own that has its name */
     const char *more;    /* for docs/commands.md, Markdown; NULL: the summary says it all */
     /* NULL: the agent takes it up itself, in its turn among inputs (/compact). */
@@ -101,7 +102,7 @@ struct slash_item {
     struct str name;
     struct str aliases; /* a blank between two */
     struct str hint, summary;
-    bool is_own, is_skill;
+    bool is_own, is_skill, in_terminal;
 };
 typedef VEC(struct slash_item) slash_item_vec;
 void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret);

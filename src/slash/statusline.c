@@ -11,6 +11,7 @@ static int statusline_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_statusline_entry = {
     .name = "statusline",
+    .in_terminal = true,
     .hint = "[<what it should show>]",
     .summary = "Have the model set up the status line",
     .run = statusline_run,

@@ -11,6 +11,7 @@ static int theme_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_theme_entry = {
     .name = "theme",
+    .in_terminal = true,
     .hint = "[<name>]",
     .summary = "Choose the colors of the terminal",
     .run = theme_run,

@@ -10,6 +10,7 @@ static int tui_run_command(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_tui_entry = {
     .name = "tui",
+    .in_terminal = true,
     .hint = "[on | off | status]",
     .summary = "Choose between the drawn terminal UI and plain lines, from the next start on",
     .more =

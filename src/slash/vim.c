@@ -10,6 +10,7 @@ static int vim_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_vim_entry = {
     .name = "vim",
+    .in_terminal = true,
     .hint = "[on | off]",
     .summary = "Switch the editor between vim's keys and the usual ones",
     .run = vim_run,

@@ -21,11 +21,11 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "bench/bench.h"
-#include "goal/baseline.h"
 #include "goal/check.h"
+#include "goal/git/baseline.h"
+#include "goal/git/staging.h"
 #include "goal/origin/origin.h"
 #include "goal/snapshot.h"
-#include "goal/staging.h"
 #include "proc/proc.h"
 
 #define RUNS 15

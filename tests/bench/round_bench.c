@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     struct conf *conf = NULL;
     struct permit *permit = NULL;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    struct conf_sources from = {.environ = none, .trusted = true, .headless = true};
+    struct conf_sources from = {.environ = none, .trusted = true};
     struct goal_spec spec = {
         .host = {.emit = emit,
                  .wake = wake,
@@ -172,23 +172,29 @@ int main(int argc, char **argv)
         .environ = environ,
         .is_kept = true,
     };
+    CLEANUP(mem_freep) char *home = NULL, *dir = NULL;
     struct workspace *workspace;
     struct goal *g;
-    int64_t count = 700;
+    int64_t count = 350;
 
     if ((argc > 1 && str_to_i64(str_of(argv[1]), &count, NULL) < 0) || count < 1 ||
         count > MAX_ROUNDS || !mkdtemp(folder))
         bench_die("round_bench", "bad arguments");
-    from.dir = folder;
+    home = path_join(folder, "home");
+    dir = path_join(folder, "work");
+    if (file_mkdirs(home, 0700, &err) < 0 || file_mkdirs(dir, 0700, &err) < 0)
+        bench_die("round_bench", err.text);
+    from.dir = dir;
     if (conf_load(&from, &conf, &err) < 0)
         bench_die("round_bench", err.text);
-    workspace = workspace_new(folder, folder, none);
+    workspace = workspace_new(dir, home, none);
     if (permit_new(conf, workspace, &notes, &permit, &err) < 0)
         bench_die("round_bench", err.text);
     spec.conf = conf;
     spec.permit = permit;
     spec.spending = paid = spending_new();
-    spec.folder = spec.home = spec.dir = folder;
+    spec.folder = spec.home = home;
+    spec.dir = dir;
     g = goal_new(&spec, &notes);
     printf("goal, a round without judge and walk, %d times\n", (int)count);
     measure(g, "without a goal", (size_t)count);

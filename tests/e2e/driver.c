@@ -304,6 +304,7 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
         return true;
     if (r->is_kept && strstr(path, "/.tenax/projects/") &&
         (str_ends(str_of(path), STR(".jsonl")) || strstr(path, "/file-history/") ||
+         str_ends(str_of(path), STR(".meta.json")) || str_ends(str_of(path), STR(".output")) ||
          str_ends(str_of(path), STR("/.last-sweep"))))
         return true; /* the session, and files before they were changed */
     if (r->is_kept && (str_ends(str_of(path), STR("/.tenax/sandbox.last")) ||

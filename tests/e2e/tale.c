@@ -91,21 +91,27 @@ static bool row_has_judge(const struct tale *t)
     return t->shown[0].what || t->judge;
 }
 
+/* A judge that believes comes after the checks. */
+static bool is_lazy(enum tale_way way)
+{
+    return way == TALE_LAZY || way >= TALE_CHAT;
+}
+
 bool tale_has_judge(const struct play *p)
 {
-    return row_has_judge(p->tale) || p->way == TALE_LAZY;
+    return row_has_judge(p->tale) || is_lazy(p->way);
 }
 
 bool tale_fits(const struct tale *t, enum tale_way way)
 {
     if (way == TALE_USER && geteuid() != 0)
         return false;
-    if (way == TALE_LAZY &&
+    if (is_lazy(way) && !t->judge &&
         (!t->checks[0] || row_has_judge(t) || t->referee || t->meanwhile || t->unseen))
         return false; /* a user who takes the check away leaves the judge alone */
     if (way == TALE_COPY && !t->checks[0])
         return false; /* without a check there is no room */
-    if (way >= TALE_CHAT && !t->judge)
+    if (way == TALE_LAZY && t->judge)
         return false;
     if (t->ways)
         return t->ways & (1U << way);
@@ -384,7 +390,7 @@ static void add_judgement(const struct play *p, struct buf *out)
     else if (t->search.tool)
         add_call(out, &t->search);
     else
-        add_verdict(out, !t->is_honest || p->way == TALE_LAZY);
+        add_verdict(out, !t->is_honest || is_lazy(p->way));
 }
 
 static int write_judge(const struct play *p, struct err *err)

@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "goal/argument.h"
-#include "goal/markdown.h"
+#include "goal/argument/argument.h"
 #include "goal/prompt.h"
+#include "goal/report/markdown.h"
 
 #define NOW INT64_C(1763208000000)
 

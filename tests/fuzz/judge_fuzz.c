@@ -6,7 +6,7 @@
  * same whatever the material says. An answer that is taken has a reason, and never says ok beside a
  * criterion that does not hold. The first two bytes choose the ceiling and the number of results.
  */
-#include "goal/judge.h"
+#include "goal/judge/judge.h"
 
 #include "base/arena.h"
 #include "base/err.h"

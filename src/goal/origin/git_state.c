@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/git.h"
+#include "goal/git/git.h"
 #include "goal/origin/bytes_json.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "goal/digest.h"
+#include "goal/origin/digest.h"
 #include "goal/origin/names.h"
 #include "goal/origin/origin.h"
 #include "json/json.h"

@@ -23,9 +23,9 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/test_switch.h"
-#include "goal/git.h"
+#include "goal/git/git.h"
 #include "goal/origin/names.h"
-#include "goal/survey.h"
+#include "goal/origin/survey.h"
 #include "sync/cancel.h"
 
 #ifndef OVERLAYFS_SUPER_MAGIC

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/origin/room_inside.h"
-#include "goal/survey.h"
+#include "goal/origin/survey.h"
 #include "sync/cancel.h"
 
 #define STEP_MAX_NS ((int64_t)100 * 1000 * 1000) /* should the clock be set back meanwhile */

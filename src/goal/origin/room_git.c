@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/git.h"
+#include "goal/git/git.h"
 #include "goal/origin/room_inside.h"
 
 #define ROOM_GIT_MS 20000

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/origin/room_inside.h"
-#include "goal/survey.h"
+#include "goal/origin/survey.h"
 
 struct touched {
     struct room *r;
@@ -119,6 +119,32 @@ static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret,
     return 0;
 }
 
+/* Files of the room's own home are reported as the user's. One that the check made for itself, such
+ * as the lock of a cache, says nothing about the user's file of that name. */
+static void forget_own(const struct room *r, struct strv *outside)
+{
+    struct str home = str_of(r->user_home);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < outside->len; i++) {
+        struct str path = str_of(outside->ptr[i]);
+        CLEANUP(buf_release) struct buf own = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(mem_freep) char *real = NULL;
+
+        if (str_starts(path, home) && path.len > home.len && path.ptr[home.len] == '/') {
+            buf_addf(&own, "%s%.*s", r->home, STR_ARG(str_from(path, home.len)));
+            real = path_real(buf_cstr(&own));
+        }
+        if (real && room_is_below(real, r->base))
+            mem_freep(&outside->ptr[i]);
+        else
+            outside->ptr[kept++] = outside->ptr[i];
+    }
+    outside->len = kept;
+    if (outside->ptr)
+        outside->ptr[kept] = NULL;
+}
+
 int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
               struct cancel *cancel, struct err *err)
 {
@@ -129,6 +155,7 @@ int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
             return -1;
         trace_read(ret_trace, buf_str(&records), r->dir, r->origin->dir, r->base, r->user_home);
         trace_follow(ret_trace, r->dir, r->origin->dir);
+        forget_own(r, &ret_trace->outside);
     }
     return find_touched(r, cancel, ret_touched, err);
 }

@@ -465,6 +465,32 @@ static void observed(void **state)
     check_result_release(&r);
 }
 
+/* What a check finds in its home is the user's where it is linked, and its own elsewhere. */
+static void observed_at_home(void **state)
+{
+    struct check_result r;
+    char path[400];
+
+    (void)state;
+    if (!has_overlay() || !confine_observe_works(NULL))
+        return;
+    make_project();
+    work_run("mkdir -p ../home/.cargo/registry; echo 1 > ../home/.cargo/registry/x;"
+             "echo 2 > ../home/.cargo/.package-cache",
+             NULL);
+    snprintf(path, sizeof(path), "%s/.cargo/registry", home_dir);
+    strv_adds(&caches, path);
+    take("true", NULL);
+    open_room(false);
+    run("echo > ~/.cargo/.package-cache; cat ~/.cargo/.package-cache ~/.cargo/registry/x", &r);
+    assert_true(r.passed && r.trace.is_seen);
+    snprintf(path, sizeof(path), "%s/.cargo/registry/x", home_dir);
+    assert_true(trace_has(&r.trace.outside, str_of(path)));
+    snprintf(path, sizeof(path), "%s/.cargo/.package-cache", home_dir);
+    assert_false(trace_has(&r.trace.outside, str_of(path)));
+    check_result_release(&r);
+}
+
 /* A linked work tree has its folder of git elsewhere. */
 static void linked_work_tree(void **state)
 {
@@ -528,23 +554,12 @@ static void copies(void **state)
 UNIT_TEST(room)
 {
     const struct CMUnitTest tests[] = {
-        CASE(hides_what_changed),
-        CASE(keeps_what_is_kept),
-        CASE(hides_programs),
-        CASE(dates_sources),
-        CASE(other_types),
-        CASE(git_is_as_it_was),
-        CASE(refs_are_pinned),
-        CASE(refs_of_others),
-        CASE(git_elsewhere),
-        CASE(replaced_objects),
-        CASE(home_and_caches),
-        CASE(touched),
-        CASE(processes),
-        CASE(observed),
-        CASE(linked_work_tree),
-        CASE(without_git),
-        CASE(copies),
+        CASE(hides_what_changed), CASE(keeps_what_is_kept), CASE(hides_programs),
+        CASE(dates_sources),      CASE(other_types),        CASE(git_is_as_it_was),
+        CASE(refs_are_pinned),    CASE(refs_of_others),     CASE(git_elsewhere),
+        CASE(replaced_objects),   CASE(home_and_caches),    CASE(touched),
+        CASE(processes),          CASE(observed),           CASE(observed_at_home),
+        CASE(linked_work_tree),   CASE(without_git),        CASE(copies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 
 #include "base/str.h"
 #include "base/strv.h"
-#include "goal/git.h"
+#include "goal/git/git.h"
 #include "goal/origin/inventory.h"
 
 struct cancel;

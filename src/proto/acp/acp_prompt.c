@@ -13,12 +13,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "goal/goal.h"
-#include "guard/permit.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "llm/message.h"
 #include "proto/acp/inside.h"
+#include "proto/thread_goal.h"
 #include "slash/slash.h"
 
 static void prompt_free(struct acp_prompt *p)
@@ -273,20 +272,6 @@ void acp_prompt_command(struct acp_view *v, const struct event *e)
         answer(v, p, p->is_cancelled ? "cancelled" : "end_turn");
 }
 
-/* The goal goes on by itself: another turn follows. */
-static bool goal_goes_on(struct acp_view *v, const struct turn_report *r)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct host *h = v->view->live->host;
-    struct store_goal row;
-
-    if (r->end == END_ABORTED_STREAMING || r->end == END_ABORTED_TOOLS || r->end == END_BUDGET ||
-        permit_mode(host_permit(h)) == MODE_PLAN || !host_goal(h))
-        return false;
-    return goal_get(host_goal(h), &arena, &row, /*err=*/NULL) > 0 && row.status == GOAL_ACTIVE &&
-           !str_is(row.phase, "waiting");
-}
-
 static const char *stop_reason(const struct turn_report *r)
 {
     if (r->end == END_ABORTED_STREAMING || r->end == END_ABORTED_TOOLS)
@@ -336,7 +321,7 @@ void acp_prompt_turn_done(struct acp_view *v, const struct event *e)
         return;
     }
     add_usage(&p->usage, &r->usage);
-    if (!p->is_cancelled && goal_goes_on(v, r))
+    if (!p->is_cancelled && thread_goal_goes_on(v->view->live->host, r))
         return;
     acp_say_state(v, /*is_running=*/false);
     if (p->is_cancelled)

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "goal/goal.h"
-#include "goal/told.h"
+#include "goal/report/told.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "proto/acp/inside.h"

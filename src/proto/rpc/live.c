@@ -17,7 +17,9 @@
 #include "json/jw.h"
 #include "proto/listen.h"
 #include "slash/slash.h"
+#include "store/find.h"
 #include "store/hold.h"
+#include "store/index.h"
 #include "sync/mailbox.h"
 
 /* Somebody who wants a session that is being opened. */
@@ -163,6 +165,26 @@ static void opening_look(struct opening *o)
     jw_object_end(&w);
 }
 
+/* The folder that a session was in. */
+static void opening_find_dir(struct opening *o)
+{
+    const struct live_table_spec *spec = &o->table->spec;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct find_scope scope = {0};
+    struct store_session row;
+
+    if (spec->settings(spec->arg, /*dir=*/NULL, o->trusts, &conf, /*err=*/NULL) < 0)
+        return;
+    scope.home = conf_home(conf);
+    scope.dir = conf_dir(conf);
+    if (find_session(&scope, str_of(o->resume), spec->host->cancel, &path, /*err=*/NULL) == 0 &&
+        index_read(buf_cstr(&path), spec->host->cancel, &arena, &row, /*err=*/NULL) == 0 &&
+        row.cwd.len)
+        o->dir = mem_dup(row.cwd.ptr, row.cwd.len);
+}
+
 static void opening_run(struct chore *e)
 {
     struct opening *o = (struct opening *)e;
@@ -171,6 +193,8 @@ static void opening_run(struct chore *e)
     struct live *l = o->live;
     struct stream_json_options show = {0};
 
+    if (!o->dir && o->resume)
+        opening_find_dir(o);
     if (spec->settings(spec->arg, o->dir, o->trusts, &l->conf, &o->err) < 0)
         return;
     host.hub = o->table->hub;
@@ -261,7 +285,7 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     o->live = mem_zalloc(sizeof(*o->live));
     o->live->table = t;
     o->live->desk = desk_new(t->spec.back, &err);
-    o->dir = mem_dup(spec->dir, strlen(spec->dir));
+    o->dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL;
     o->resume = spec->resume ? mem_dup(spec->resume, strlen(spec->resume)) : NULL;
     o->forks = spec->forks;
     o->is_unkept = spec->is_unkept;

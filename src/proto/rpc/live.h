@@ -45,7 +45,7 @@ struct live {
 
 /* Which session: copied by live_open(). */
 struct live_spec {
-    const char *dir;    /* absolute */
+    const char *dir;    /* absolute; NULL: where what is resumed was, else where we are */
     const char *resume; /* uuid; NULL: a new one */
     bool forks;         /* what is resumed is copied under a new id */
     bool is_unkept;

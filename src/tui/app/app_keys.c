@@ -8,6 +8,7 @@
 #include "guard/permit.h"
 #include "host/chore.h"
 #include "host/host.h"
+#include "tasks/agents.h"
 #include "tools/background.h"
 #include "tui/app/app.h"
 #include "tui/chat/chat.h"
@@ -182,9 +183,10 @@ static bool key_background(struct app *a, const struct keypress *k)
     if (!keypress_is(k, "ctrl+b") || !editor_is_empty(a->editor) || !app_is_working(a) ||
         !app_host(a))
         return false;
-    count = background_send(host_workspace(app_host(a)), /*tool_use_id=*/STR(""));
+    count = background_send(host_workspace(app_host(a)), /*tool_use_id=*/STR("")) +
+            agents_send_away(host_agents(app_host(a)), /*tool_use_id=*/STR(""));
     app_hint(a, count ? "Moved to the background; /tasks lists it"
-                      : "There is no running command to move to the background");
+                      : "There is no running command or agent to move to the background");
     return true;
 }
 

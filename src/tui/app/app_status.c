@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "goal/display.h"
+#include "goal/report/display.h"
 #include "guard/permit.h"
 #include "host/host.h"
 #include "tui/app/app.h"

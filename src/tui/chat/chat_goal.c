@@ -1,12 +1,12 @@
 /*
  * Events of a goal: lines for those that change something, and what it waits for. The words are
- * goal/told.h's, the same as in a run without a screen. UI thread.
+ * goal/report/told.h's, the same as in a run without a screen. UI thread.
  */
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "goal/told.h"
+#include "goal/report/told.h"
 #include "json/json.h"
 #include "tui/chat/chat_inside.h"
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "goal/display.h"
+#include "goal/report/display.h"
 #include "tui/chat/chat_inside.h"
 #include "tui/chat/hanging.h"
 #include "tui/chat/tool_view.h"

@@ -114,7 +114,7 @@ test('partial messages come in the order of the stream', async (t) => {
     const squeezed = first.filter((k, i) => k !== 'content_block_delta' || first[i - 1] !== k);
     const block = ['content_block_start', 'content_block_delta', 'assistant', 'content_block_stop'];
     assert.deepEqual(squeezed, [
-        'system/init', 'message_start', ...block, ...block, ...block, 'message_delta', 'message_stop',
+        'system/init', 'system/status', 'message_start', ...block, ...block, ...block, 'message_delta', 'message_stop',
     ]);
 
     // Put together again, the pieces are the message.

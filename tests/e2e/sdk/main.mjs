@@ -1,5 +1,6 @@
 // Runs the cases: node main.mjs BUILD INSTALLED [WORD…]. README.md says more.
 import { run_cases } from './harness.mjs';
+import './agents.mjs';
 import './answers.mjs';
 import './permissions.mjs';
 import './hooks.mjs';

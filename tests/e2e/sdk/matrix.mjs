@@ -59,13 +59,13 @@ for (const effort of ['low', 'medium', 'high'])
     option('effort', effort, { model: 'claude-opus-4-5', effort }, ok, body((b) => assert.equal(b.output_config.effort, effort)));
 for (const effort of ['xhigh', 'max'])
     option('effort', effort, { model: 'claude-sonnet-5', effort }, ok, body((b) => assert.equal(b.output_config.effort, effort)));
-option('thinking', 'adaptive', { model: 'claude-sonnet-5', thinking: { type: 'adaptive' } }, ok, said('ok'));
+option('thinking', 'adaptive', { model: 'claude-sonnet-5', thinking: { type: 'adaptive' } }, ok, body((b) => assert.equal(b.thinking.type, 'adaptive')));
 option('thinking', 'disabled', { thinking: { type: 'disabled' } }, ok, body((b) => assert.ok(!b.thinking || b.thinking.type === 'disabled')));
 option('thinking', 'enabled', { model: 'claude-sonnet-4-5', thinking: { type: 'enabled', budgetTokens: 2000 } }, ok,
     body((b) => assert.equal(b.thinking.budget_tokens, 2000)));
 option('maxThinkingTokens', 'a budget', { model: 'claude-sonnet-4-5', maxThinkingTokens: 3000 }, ok,
     body((b) => assert.equal(b.thinking.budget_tokens, 3000)));
-option('maxThinkingTokens', 'none', { maxThinkingTokens: 0 }, ok, said('ok'));
+option('maxThinkingTokens', 'none', { maxThinkingTokens: 0 }, ok, body((b) => assert.ok(!b.thinking || b.thinking.type === 'disabled')));
 option('fallbackModel', 'not needed', { model: 'sonnet', fallbackModel: 'haiku' }, ok, model_of('claude-sonnet-5'));
 option('betas', 'are refused visibly', { betas: ['context-1m-2025-08-07'] }, ok, refused('betas'));
 option('taskBudget', 'is refused visibly', { taskBudget: { total: 50000 } }, ok, refused('task-budget'));
@@ -74,8 +74,9 @@ option('taskBudget', 'is refused visibly', { taskBudget: { total: 50000 } }, ok,
 for (const n of [1, 2, 3])
     option('maxTurns', `${n}`, { maxTurns: n, ...bypass }, 'step\n sticky\n call Bash {"command": "true"}\n',
         (got, t) => { assert.equal(got.result.subtype, 'error_max_turns'); assert.equal(t.requests().length, n); });
-option('maxTurns', 'enough', { maxTurns: 5 }, ok, said('ok'));
-option('maxBudgetUsd', 'enough', { maxBudgetUsd: 10 }, ok, said('ok'));
+option('maxTurns', 'enough', { maxTurns: 5 }, ok, (got, t) => { assert.equal(got.result.subtype, 'success'); assert.equal(t.requests().length, 1); });
+option('maxBudgetUsd', 'enough', { maxBudgetUsd: 10 }, ok, (got) => { assert.equal(got.result.subtype, 'success'); assert.ok(got.result.total_cost_usd < 10); });
+option('maxBudgetUsd', 'too little', { maxBudgetUsd: 0.0000001 }, ok, (got) => assert.equal(got.result.subtype, 'error_max_budget_usd'));
 
 // ---- permissions ----
 const echo = { command: 'touch made' };
@@ -108,7 +109,7 @@ option('canUseTool', 'is asked with what is needed', (t) => ({ canUseTool: async
     assert.ok(t.asked.more.toolUseID && t.asked.more.signal);
 });
 option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ behavior: 'deny', message: 'not today' }) }, call('Bash', echo, 'if-result "not today"'), said('done'));
-option('permissionPrompts', 'is refused visibly', { permissionPrompts: 'none' }, ok);
+option('permissionPrompts', 'is refused visibly', { permissionPrompts: 'none' }, ok, refused('permission-prompts'));
 option('permissionPromptToolName', 'a tool is refused visibly', { permissionPromptToolName: 'mcp__a__b' }, ok, refused('permission-prompt-tool'));
 
 // ---- settings ----
@@ -128,8 +129,9 @@ option('managedSettings', 'a denial holds in every mode', { ...bypass, managedSe
 option('managedSettings', 'permits nothing', { managedSettings: { permissions: { allow: ['Bash'] } } }, call('Bash', echo), denied(1));
 option('managedSettings', 'a tool by its name is not offered', { managedSettings: { permissions: { deny: ['WebFetch'] } } }, ok,
     (got) => assert.ok(!got.init.tools.includes('WebFetch')));
-option('managedSettings', 'forbids bypass', { managedSettings: { permissions: { disableBypassPermissionsMode: 'disable' } } }, ok, said('ok'));
-option('projectConfigRoot', 'is refused visibly', (t) => ({ projectConfigRoot: t.dir }), ok);
+option('managedSettings', 'forbids bypass', { ...bypass, managedSettings: { permissions: { disableBypassPermissionsMode: 'disable' } } }, call('Bash', echo),
+    (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
+option('projectConfigRoot', 'is refused visibly', (t) => ({ projectConfigRoot: t.dir }), ok, refused('project-config-root'));
 
 // ---- sessions ----
 const ID = '6f1b2c3d-0a1b-4c2d-8e3f-405060708090';
@@ -170,7 +172,11 @@ test('option resume: a session that is not there ends with a result', async (t) 
     assert.equal(got.result.subtype, 'error_during_execution');
     assert.match(got.result.errors[0], /no session/);
 });
-option('enableFileCheckpointing', 'is accepted', { enableFileCheckpointing: true }, ok, said('ok'));
+option('enableFileCheckpointing', 'keeps files before they change', { enableFileCheckpointing: true, ...bypass }, call('Write', { file_path: 'b', content: 'x' }), (got, t) => {
+    const projects = join(t.home, '.tenax/projects');
+    const file = readdirSync(projects, { recursive: true }).find((f) => f.endsWith('.jsonl'));
+    assert.match(readFileSync(join(projects, file), 'utf8'), /"type":"file-history-snapshot"/);
+});
 
 // ---- prompts ----
 option('systemPrompt', 'a text', { systemPrompt: 'Be brief.' }, ok, body((b) => assert.match(JSON.stringify(b.system), /Be brief\./)));
@@ -186,21 +192,26 @@ option('outputFormat', 'the result is the JSON text', { outputFormat: { type: 'j
         assert.deepEqual(got.result.structured_output, { n: 3 });
         assert.deepEqual(JSON.parse(got.result.result), { n: 3 });
     });
-option('planModeInstructions', 'are refused visibly', { planModeInstructions: 'Plan so.' }, ok, refused('planModeInstructions'));
-option('toolAliases', 'are refused visibly', { toolAliases: { Shell: 'Bash' } }, ok, refused('toolAliases'));
+option('planModeInstructions', 'say how to plan', { permissionMode: 'plan', planModeInstructions: '1. Ask the oracle.' }, ok, body((b) => {
+    assert.match(JSON.stringify(b.messages), /Plan mode is on\..*1\. Ask the oracle\..*ExitPlanMode/);
+}));
+option('toolAliases', 'lead to another tool', { ...bypass, toolAliases: { Shell: 'Bash' } }, call('Shell', echo), (got, t) => assert.ok(existsSync(join(t.dir, 'made'))));
+option('toolAliases', 'are permitted as what they stand for', { disallowedTools: ['Bash(touch:*)'], ...bypass, toolAliases: { Shell: 'Bash' } }, call('Shell', echo),
+    (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
 option('agents', 'are answered', { agents: { a: { description: 'd', prompt: 'p' } } }, ok, said('ok'));
 option('agent', 'is answered', { agent: 'a' }, ok);
 option('skills', 'all', { skills: 'all' }, ok, said('ok'));
 option('skills', 'a list', { skills: ['a'] }, ok, said('ok'));
 option('plugins', 'are answered', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }] }; }, ok, said('ok'));
 option('pluginDelivery', 'initialize', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }], pluginDelivery: 'initialize' }; }, ok, said('ok'));
-option('promptSuggestions', 'are accepted', { promptSuggestions: true }, ok, said('ok'));
+option('promptSuggestions', 'are refused visibly', { promptSuggestions: true }, ok, refused('promptSuggestions'));
 
 // ---- servers ----
 option('mcpServers', 'on the command line', { mcpServers: { db: { command: 'true' } } }, ok, said('ok'));
 option('mcpServersDelivery', 'initialize', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'initialize' }, ok, said('ok'));
 option('mcpServersDelivery', 'argv', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'argv' }, ok, said('ok'));
-option('strictMcpConfig', 'is accepted', { strictMcpConfig: true }, ok, said('ok'));
+option('strictMcpConfig', 'leaves out servers of files', (t) => { t.file('.mcp.json', '{"mcpServers":{"filed":{"command":"true"}}}'); return { strictMcpConfig: true }; }, ok,
+    (got) => assert.ok(!got.init.mcp_servers.some((s) => s.name === 'filed')));
 option('onElicitation', 'is accepted', { onElicitation: async () => ({ action: 'decline' }) }, ok, said('ok'));
 
 // ---- what the client sees ----
@@ -213,7 +224,13 @@ option('agentProgressSummaries', 'are accepted', { agentProgressSummaries: true 
 option('perTaskStopAffordance', 'is accepted', { perTaskStopAffordance: true }, ok, said('ok'));
 option('supportedDialogKinds', 'are accepted', { supportedDialogKinds: ['x'], onUserDialog: async () => ({}) }, ok, said('ok'));
 covered.add('onUserDialog');
-option('verbatimPrompts', 'are accepted', { verbatimPrompts: true }, ok, said('ok'));
+covered.add('verbatimPrompts');
+test('option verbatimPrompts: what looks like a command is a prompt', async (t) => {
+    await t.model(ok, { left: true });
+    const got = await t.ask('/cost', { verbatimPrompts: true });
+    assert.equal(got.result.result, 'ok');
+    assert.match(JSON.stringify(t.requests()[0].messages), /\/cost/);
+});
 option('toolConfig', 'is accepted', { toolConfig: { askUserQuestion: { previewFormat: 'markdown' } } }, ok, said('ok'));
 for (const event of ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Stop', 'SessionStart'])
     option('hooks', event, (t) => ({ ...bypass, hooks: { [event]: [{ hooks: [async (input) => { t.heard = input; return {}; }] }] } }), call('Bash', { command: 'true' }),
@@ -228,13 +245,20 @@ option('hooks', 'the words of an ask reach the client', (t) => ({
 
 // ---- the process ----
 option('cwd', 'is where it works', {}, ok, (got, t) => assert.equal(got.init.cwd, t.dir));
-option('additionalDirectories', 'can be read', (t) => { mkdirSync(join(t.root, 'more')); return { additionalDirectories: [join(t.root, 'more')] }; }, ok, said('ok'));
+option('additionalDirectories', 'are told and can be written', (t) => { mkdirSync(join(t.root, 'more')); return { permissionMode: 'acceptEdits', additionalDirectories: [join(t.root, 'more')] }; },
+    call('Write', { file_path: '../more/a', content: 'x' }), (got, t) => {
+        assert.deepEqual(got.init.additional_directories, [join(t.root, 'more')]);
+        assert.equal(readFileSync(join(t.root, 'more/a'), 'utf8'), 'x');
+    });
 option('env', 'reaches commands', { ...bypass, env: { COLOR_OF_TEST: 'blue' } }, call('Bash', { command: 'echo $COLOR_OF_TEST' }, 'if-result "blue"'), said('done'));
 option('stderr', 'is heard', { extraArgs: { 'debug-to-stderr': '' } }, ok, (got, t) => assert.ok(t.stderr.length > 0));
-for (const [about, args] of [['an empty value', { 'replay-user-messages': '' }], ['no value', { 'replay-user-messages': null }], ['debug-to-stderr', { 'debug-to-stderr': '' }],
-    ['disable-slash-commands', { 'disable-slash-commands': null }], ['name', { name: 'From extra' }], ['verbose', { verbose: '' }]])
-    option('extraArgs', about, { extraArgs: args }, ok, said('ok'));
-option('debug', 'true', { debug: true }, ok, said('ok'));
+const replays = (got) => assert.ok(got.of('user').some((m) => m.isReplay));
+for (const [about, args, check] of [['an empty value', { 'replay-user-messages': '' }, replays], ['no value', { 'replay-user-messages': null }, replays],
+    ['debug-to-stderr', { 'debug-to-stderr': '' }, (got, t) => assert.match(t.stderr, /agent turn 1 ended/)],
+    ['disable-slash-commands', { 'disable-slash-commands': null }, said('ok')],
+    ['name', { name: 'From extra' }, async (got, t) => assert.match(await t.tenax(['sessions', 'list']), /From extra/)], ['verbose', { verbose: '' }, said('ok')]])
+    option('extraArgs', about, { extraArgs: args }, ok, check);
+option('debug', 'true', { debug: true }, ok, (got, t) => assert.ok(t.stderr.length > 0));
 option('debugFile', 'is written', (t) => ({ debugFile: join(t.root, 'debug.log') }), ok, (got, t) => assert.ok(existsSync(join(t.root, 'debug.log'))));
 option('sandbox', 'enabled', { sandbox: { enabled: true, failIfUnavailable: false } }, ok, said('ok'));
 option('spawnClaudeCodeProcess', 'is what starts it', (t) => ({ spawnClaudeCodeProcess: (o) => {
@@ -263,19 +287,24 @@ method('mcpServerStatus', 'is a list', async (q) => assert.ok(Array.isArray(awai
 method('accountInfo', 'names the key', async (q) => assert.equal((await q.accountInfo()).apiKeySource, 'ANTHROPIC_API_KEY'));
 method('getContextUsage', 'counts', async (q) => assert.ok((await q.getContextUsage()).totalTokens > 0));
 method('usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET', 'answers', async (q) => assert.ok((await q.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET()).session));
-method('setModel', 'by an alias', async (q) => q.setModel('opus'));
-method('setModel', 'back to the default', async (q) => { await q.setModel('haiku'); await q.setModel(); });
+const current = async (q) => (await q.reinitialize()).models.find((m) => m.current).resolvedModel;
+method('setModel', 'by an alias', async (q) => { await q.setModel('opus'); assert.equal(await current(q), 'claude-opus-5-5'); });
+method('setModel', 'back to the default', async (q) => { await q.setModel('haiku'); assert.equal(await current(q), 'claude-haiku-4-5'); await q.setModel(); assert.equal(await current(q), 'claude-sonnet-5'); });
 method('setModel', 'one that is not there fails', async (q) => assert.rejects(() => q.setModel('no/such')));
 for (const mode of ['default', 'acceptEdits', 'plan', 'dontAsk'])
-    method('setPermissionMode', mode, async (q) => q.setPermissionMode(mode));
+    method('setPermissionMode', mode, async (q) => { await q.setPermissionMode(mode); assert.equal((await q.reinitialize()).current_permission_mode, mode); });
 method('setMaxThinkingTokens', 'a number and null', async (q) => { await q.setMaxThinkingTokens(1000); await q.setMaxThinkingTokens(null); });
-method('applyFlagSettings', 'a model', async (q, t) => { await q.applyFlagSettings({ model: 'opus' }); });
+method('applyFlagSettings', 'an effort', async (q) => { await q.applyFlagSettings({ effortLevel: 'high' }); await assert.rejects(() => q.applyFlagSettings({ effortLevel: 'hihg' })); });
 method('readFile', 'a text', async (q, t) => { t.file('a.txt', 'alpha'); assert.match(JSON.stringify(await q.readFile(join(t.dir, 'a.txt'))), /alpha/); });
 method('seedReadState', 'is accepted', async (q, t) => { const at = t.file('a.txt', 'alpha'); await q.seedReadState(at, Date.now()); });
-method('reloadSkills', 'answers', async (q) => assert.ok(await q.reloadSkills()));
-method('reloadOutputStyles', 'answers', async (q) => assert.ok(await q.reloadOutputStyles()));
+method('reloadSkills', 'finds one that is new', async (q, t) => {
+    t.file('.claude/skills/fresh/SKILL.md', '---\nname: fresh\ndescription: New here\n---\nDo it.\n');
+    assert.match(JSON.stringify(await q.reloadSkills()), /fresh/);
+    assert.ok((await q.supportedCommands()).some((c) => c.name === 'fresh'));
+});
+method('reloadOutputStyles', 'lists them', async (q) => assert.match(JSON.stringify(await q.reloadOutputStyles()), /Explanatory/));
 method('interrupt', 'while idle', async (q) => { await q.interrupt(); });
-method('stopTask', 'one that is not there', async (q) => { await q.stopTask('b00000009').catch(() => {}); });
+method('stopTask', 'one that is not there fails', async (q) => assert.rejects(() => q.stopTask('b00000009')));
 method('backgroundTasks', 'none runs', async (q) => { await q.backgroundTasks(); });
 method('streamInput', 'one more message', async (q) => {
     await q.streamInput((async function* () {

@@ -427,35 +427,49 @@ test('requests of features to come are answered', async (t) => {
     await t.model('step\n text ok\n');
     const talk = new Talk();
     const q = t.query(talk);
-    await assert.rejects(q.reconnectMcpServer('none'), /nsupported/);
+    await assert.rejects(q.reconnectMcpServer('none'), /Server not found: none/);
     await assert.rejects(q.stopTask('none'));
     talk.say(user('hi'));
     talk.end();
     assert.equal((await t.all(q)).result.result, 'ok');
 });
 
-test('a server in the process of the client does not break the session', async (t) => {
-    await t.model('step\n text ok\n');
+test('servers in the process of the client', async (t) => {
+    await t.model(`
+        step
+          call ExecuteExtraTool {"tool_name": "mcp__math__add", "params": {"a": 1, "b": 2}}
+          call mcp__math__fail {}
+        step
+          if-result "the sum is 3"
+          if-result "it went wrong"
+          text ok
+    `);
     const server = sdk.createSdkMcpServer({
-        name: 'clock',
+        name: 'math',
         version: '1.0.0',
-        tools: [sdk.tool('now', 'Tells the time', { zone: z.string() }, async () => ({
-            content: [{ type: 'text', text: 'noon' }],
-        }))],
+        tools: [
+            sdk.tool('add', 'Adds two numbers', { a: z.number(), b: z.number() }, async ({ a, b }) => ({
+                content: [{ type: 'text', text: `the sum is ${a + b}` }],
+            })),
+            sdk.tool('fail', 'Fails', {}, async () => { throw new Error('it went wrong'); }),
+        ],
     });
-    const talk = new Talk(user('what time is it'));
-    const q = t.query(talk, { mcpServers: { clock: server } });
+    const talk = new Talk(user('add them'));
+    const q = t.query(talk, { mcpServers: { math: server }, allowedTools: ['mcp__math'] });
     const got = await t.all(q, async (m) => {
         if (m.type !== 'result') return;
         const [status] = await q.mcpServerStatus();
-        assert.equal(status.name, 'clock');
-        assert.equal(status.status, 'failed');
-        assert.match(status.error, /not supported/);
+        assert.equal(status.name, 'math');
+        assert.equal(status.status, 'connected');
+        assert.deepEqual(status.tools.map((tool) => tool.name), ['add', 'fail']);
+        const set = await q.setMcpServers({});
+        assert.deepEqual(set.removed, ['math']);
+        assert.deepEqual(await q.mcpServerStatus(), []);
         talk.end();
     });
     assert.equal(got.thrown, undefined);
     assert.equal(got.result.result, 'ok');
-    assert.deepEqual(got.init.mcp_servers.map((s) => [s.name, s.status]), [['clock', 'failed']]);
+    assert.deepEqual(got.init.mcp_servers.map((s) => s.name), ['math']);
 });
 
 test('a single prompt with callbacks ends by itself', async (t) => {

@@ -1,0 +1,110 @@
+/*
+ * The mode is decided once, because the list of tools must not change: it is the beginning of every
+ * request. A session that has told its model of deferred tools stays that way when it is resumed.
+ */
+#include "host/extra.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/extra.h"
+#include "agent/recall.h"
+#include "agent/room.h"
+#include "agent/tool.h"
+#include "agent/toolbox.h"
+#include "host/inside.h"
+#include "host/session.h"
+#include "llm/model.h"
+#include "mcp/mcp.h"
+#include "mcp/reach.h"
+
+static struct host *host_of(struct extra_source *self)
+{
+    return (struct host *)((char *)self - offsetof(struct host, extra));
+}
+
+static struct toolbox *extra_toolbox(struct extra_source *self)
+{
+    struct host *h = host_of(self);
+
+    if (h->defers)
+        host_refresh_mcp(h);
+    return host_toolbox(h);
+}
+
+static void extra_servers(struct extra_source *self, struct extra_servers *ret)
+{
+    struct host *h = host_of(self);
+
+    if (h->mcp)
+        mcp_reach_servers(h->mcp, ret);
+}
+
+static enum extra_state extra_state_of(struct extra_source *self, struct str tool)
+{
+    struct host *h = host_of(self);
+
+    return h->mcp ? mcp_reach_state(h->mcp, tool) : EXTRA_CONNECTED;
+}
+
+static void extra_await(struct extra_source *self, struct str tools, struct cancel *cancel)
+{
+    struct host *h = host_of(self);
+
+    if (h->mcp)
+        mcp_reach_await(h->mcp, tools, cancel);
+}
+
+struct extra_source *host_extra_source(struct host *h)
+{
+    return &h->extra;
+}
+
+/* The model was told of deferred tools before. */
+static bool told_before(const struct host *h)
+{
+    const struct recall *past = session_recall(h->session);
+
+    return past && str_has(buf_str(&past->extra), STR("\"deferred_tools_delta\""));
+}
+
+void host_extra_open(struct host *h)
+{
+    struct extra_settings settings;
+
+    h->extra = (struct extra_source){.toolbox = extra_toolbox,
+                                     .servers = extra_servers,
+                                     .state_of = extra_state_of,
+                                     .await = extra_await};
+    extra_settings_read(h->conf, &settings);
+    h->defers = settings.mode == EXTRA_ON;
+    if (settings.mode != EXTRA_AUTO)
+        return;
+    h->defers = told_before(h);
+    h->is_undecided = !h->defers && !session_recall(h->session);
+}
+
+void host_extra_decide(struct host *h)
+{
+    struct extra_settings settings;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct mcp_tools *tools;
+    const struct tool_entry *rows;
+    size_t bytes = 0;
+    size_t count;
+    struct model model;
+
+    if (!h->is_undecided || !h->mcp)
+        return;
+    h->is_undecided = false;
+    extra_settings_read(h->conf, &settings);
+    tools = mcp_tools(h->mcp, &notes);
+    rows = mcp_tools_rows(tools, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].flags & TOOL_DEFERRED)
+            bytes += strlen(rows[i].name) + strlen(rows[i].text) + strlen(rows[i].schema);
+    }
+    mcp_tools_free(tools);
+    models_figures(&h->models, &model);
+    h->defers = (int64_t)(bytes / ROOM_TOKEN_BYTES) * 100 > model.window * settings.percent;
+}

@@ -1,0 +1,112 @@
+/*
+ * A name leads to the server with the longest matching prefix. The thread waits at the clients'
+ * gates; it holds nothing.
+ */
+#include "mcp/reach.h"
+
+#include "base/buf.h"
+#include "mcp/client.h"
+#include "mcp/mcp.h"
+#include "mcp/names.h"
+#include "mcp/server_conf.h"
+
+static enum extra_state state_of(const struct mcp_look *look)
+{
+    switch (look->state) {
+    case MCP_CONNECTING:
+        return EXTRA_CONNECTING;
+    case MCP_NEEDS_AUTH:
+        return EXTRA_NEEDS_LOGIN;
+    case MCP_FAILED: /* one that was lost is started again by the next call */
+        return look->lists ? EXTRA_CONNECTED : EXTRA_FAILED;
+    case MCP_CONNECTED:
+        break;
+    }
+    return EXTRA_CONNECTED;
+}
+
+void mcp_reach_servers(const struct mcp *m, struct extra_servers *ret)
+{
+    for (size_t i = 0; i < mcp_count(m); i++) {
+        struct mcp_client *c = mcp_client_at(m, i);
+        struct extra_server *s;
+        struct mcp_look look;
+
+        if (!c)
+            continue;
+        mcp_client_look(c, &look);
+        s = vec_add(&ret->list);
+        *s = (struct extra_server){
+            .name = arena_str(&ret->arena, str_of(mcp_server_at(m, i)->name)),
+            .state = state_of(&look),
+        };
+        if (s->state == EXTRA_FAILED) {
+            s->code = str_of(look.code);
+            s->error = arena_str(&ret->arena, str_of(look.error));
+        }
+        if (look.lists)
+            s->instructions = arena_str(&ret->arena, look.lists->instructions);
+        mcp_lists_unref(look.lists);
+    }
+}
+
+/* mcp_count(): none. */
+static size_t server_of(const struct mcp *m, struct str tool)
+{
+    size_t found = mcp_count(m);
+    size_t longest = 0;
+
+    for (size_t i = 0; i < mcp_count(m); i++) {
+        CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
+
+        if (!mcp_client_at(m, i))
+            continue;
+        mcp_name_prefix(str_of(mcp_server_at(m, i)->name), &prefix);
+        if (prefix.len > longest && str_starts(tool, buf_str(&prefix))) {
+            longest = prefix.len;
+            found = i;
+        }
+    }
+    return found;
+}
+
+enum extra_state mcp_reach_state(const struct mcp *m, struct str tool)
+{
+    size_t i = server_of(m, tool);
+    enum extra_state state;
+    struct mcp_look look;
+
+    if (i == mcp_count(m))
+        return EXTRA_CONNECTED;
+    mcp_client_look(mcp_client_at(m, i), &look);
+    state = state_of(&look);
+    mcp_lists_unref(look.lists);
+    return state;
+}
+
+static void await_client(struct mcp_client *c, bool tries_again, struct cancel *cancel)
+{
+    struct mcp_look look;
+
+    mcp_client_look(c, &look);
+    mcp_lists_unref(look.lists);
+    if (tries_again && state_of(&look) == EXTRA_FAILED && mcp_client_has_rested(c))
+        mcp_client_reconnect(c);
+    (void)mcp_client_wait(c, MCP_START_MAX_MS, cancel, /*err=*/NULL);
+}
+
+void mcp_reach_await(struct mcp *m, struct str tools, struct cancel *cancel)
+{
+    struct str name;
+
+    for (size_t i = 0; !tools.len && i < mcp_count(m); i++) {
+        if (mcp_client_at(m, i))
+            await_client(mcp_client_at(m, i), /*tries_again=*/false, cancel);
+    }
+    while (str_cut(&tools, ' ', &name)) {
+        size_t i = server_of(m, name);
+
+        if (i < mcp_count(m))
+            await_client(mcp_client_at(m, i), /*tries_again=*/true, cancel);
+    }
+}

@@ -1,0 +1,405 @@
+/*
+ * codex_goal: thread/goal/set, get and clear, and what becomes of a goal. The loop's thread; a goal
+ * is changed at its session's desk, by the rules of /goal (goal_do()).
+ */
+#include <string.h>
+
+#include "agent/event.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "conf/conf.h"
+#include "goal/argument/argument.h"
+#include "goal/goal.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "proto/codex/inside.h"
+#include "proto/thread_goal.h"
+#include "store/goals.h"
+#include "store/index.h"
+#include "sync/cancel.h"
+
+/* ---- Told ---- */
+
+static void goal_now(struct host *h, struct buf *ret)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct store_goal row;
+    struct jw w;
+
+    jw_init(&w, ret, JW_CLEAN);
+    if (!host_goal(h) || goal_get(host_goal(h), &arena, &row, /*err=*/NULL) <= 0) {
+        jw_null(&w);
+        return;
+    }
+    jw_object(&w);
+    thread_goal_write_row(host_goal(h), &row, &w);
+    jw_object_end(&w);
+}
+
+void codex_say_goal(struct codex_view *v, struct str turn)
+{
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
+    struct codex_note n;
+    bool is_none;
+    struct jw *w;
+
+    goal_now(v->view->live->host, &goal);
+    is_none = str_is(buf_str(&goal), "null");
+    if (str_eq(buf_str(&goal), buf_str(&v->goal)) || (is_none && !v->goal.len))
+        return;
+    buf_clear(&v->goal);
+    if (is_none) {
+        (void)codex_begin(&n, v, "thread/goal/cleared");
+        codex_end(&n);
+        return;
+    }
+    buf_add(&v->goal, buf_str(&goal));
+    w = codex_begin(&n, v, "thread/goal/updated");
+    jw_key(w, "turnId");
+    if (turn.len)
+        jw_str(w, turn);
+    else
+        jw_null(w);
+    jw_kraw(w, "goal", buf_str(&goal));
+    codex_end(&n);
+}
+
+/* ---- Changed ---- */
+
+struct goal_chore {
+    struct call_chore base;
+    char session[ID_UUID_LEN + 1];
+    bool clears;
+    bool cleared; /* there was one */
+};
+
+/* Everyone who sees the thread hears of a set, also of one that changed nothing. */
+static void say_to_all(struct client *c, void *arg)
+{
+    struct view *view = client_view(c, str_of(arg));
+    struct codex_view *v = view ? codex_view_of(view) : NULL;
+
+    if (!v)
+        return;
+    if (v->goal.len)
+        buf_clear(&v->goal);
+    codex_say_goal(v, STR(""));
+    view->is_held = false;
+    view_pump(view);
+}
+
+static void say_cleared(struct client *c, void *arg)
+{
+    struct view *view = client_view(c, str_of(arg));
+
+    if (!view)
+        return;
+    codex_say_goal(codex_view_of(view), STR(""));
+    view->is_held = false;
+    view_pump(view);
+}
+
+static void hold(struct client *c, void *arg)
+{
+    struct view *view = client_view(c, str_of(arg));
+
+    if (view)
+        view->is_held = true; /* the answer comes before what it changes */
+}
+
+static void goal_answer(struct call_chore *c)
+{
+    struct goal_chore *g = (struct goal_chore *)c;
+
+    rpc_answer(TAKE_PTR(c->call), buf_str(&c->result));
+    client_each(c->client, g->clears ? say_cleared : say_to_all, g->session);
+}
+
+static void goal_failed(struct call_chore *c)
+{
+    struct goal_chore *g = (struct goal_chore *)c;
+
+    rpc_refuse(TAKE_PTR(c->call), codex_code(&c->err), str_of(c->err.text), STR(""));
+    client_each(c->client, say_cleared, g->session);
+}
+
+static int goal_apply(struct call_chore *c, struct goal_argument *what, bool *io_turn,
+                      struct err *err)
+{
+    struct goal_answer answer = GOAL_ANSWER_INIT;
+    int r =
+        goal_do(host_goal(c->live->host), what, VIA_CLIENT, client_cancel(c->client), &answer, err);
+
+    *io_turn = *io_turn || answer.turn;
+    goal_answer_release(&answer);
+    return r;
+}
+
+static int set_objective(struct call_chore *c, bool exists, bool *io_turn, struct err *err)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    const struct json *budget = json_get(c->call->params, "tokenBudget");
+
+    what.verb = exists ? GOAL_EDIT : GOAL_SET;
+    buf_add(&what.text, str_trim(json_get_str(c->call->params, "objective")));
+    if (!exists)
+        (void)json_i64(budget, &what.options.token_budget);
+    return goal_apply(c, &what, io_turn, err);
+}
+
+static int set_budget(struct call_chore *c, bool *io_turn, struct err *err)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    const struct json *budget = json_get(c->call->params, "tokenBudget");
+
+    what.verb = GOAL_BUDGET;
+    what.limit = LIMIT_TOKENS;
+    what.budget.what = json_is(budget, JSON_NULL) ? CHANGE_CLEAR : CHANGE_SET;
+    (void)json_i64(budget, &what.budget.value);
+    return goal_apply(c, &what, io_turn, err);
+}
+
+static int set_status(struct call_chore *c, enum goal_status now, bool *io_turn, struct err *err)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    struct str status = json_get_str(c->call->params, "status");
+
+    if (str_is(status, thread_goal_status(now)))
+        return 0;
+    if (str_is(status, "active"))
+        what.verb = GOAL_RESUME;
+    else if (str_is(status, "paused"))
+        what.verb = GOAL_PAUSE;
+    else
+        return err_set(err, ERR_DENIED,
+                       "a client can set a goal to active or paused; whether it is %.*s is the "
+                       "referee's decision",
+                       STR_ARG(status));
+    return goal_apply(c, &what, io_turn, err);
+}
+
+static int goal_set(struct call_chore *c, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *p = c->call->params;
+    struct host *h = c->live->host;
+    bool exists, turn = false;
+    struct store_goal row = {0};
+
+    exists = goal_get(host_goal(h), &arena, &row, err) > 0;
+    if (!exists && !json_get(p, "objective"))
+        return err_set(err, ERR_NOT_FOUND, "cannot update goal for thread %s: no goal exists",
+                       c->live->id);
+    if (json_get(p, "objective") && set_objective(c, exists, &turn, err) < 0)
+        return -1;
+    if (exists && json_get(p, "tokenBudget") && set_budget(c, &turn, err) < 0)
+        return -1;
+    if (goal_get(host_goal(h), &arena, &row, err) < 0)
+        return -1;
+    if (json_get_str(p, "status").len && set_status(c, row.status, &turn, err) < 0)
+        return -1;
+    host_write_goal(h);
+    return turn ? host_wake(h, err) : 0;
+}
+
+static void set_run(struct call_chore *c)
+{
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
+    struct jw w;
+
+    if (goal_set(c, &c->err) < 0)
+        return;
+    goal_now(c->live->host, &goal);
+    jw_init(&w, &c->result, JW_CLEAN);
+    jw_object(&w);
+    jw_kraw(&w, "goal", buf_str(&goal));
+    jw_object_end(&w);
+}
+
+static void clear_run(struct call_chore *c)
+{
+    CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct goal_chore *g = (struct goal_chore *)c;
+    struct store_goal row;
+    bool turn = false;
+
+    what.verb = GOAL_CLEAR;
+    g->cleared = goal_get(host_goal(c->live->host), &arena, &row, &c->err) > 0;
+    if (g->cleared && goal_apply(c, &what, &turn, &c->err) < 0)
+        return;
+    host_write_goal(c->live->host);
+    buf_addf(&c->result, "{\"cleared\":%s}", g->cleared ? "true" : "false");
+}
+
+/* A request about a goal; its thread is opened when it is not. */
+struct goal_opening {
+    struct client *client;
+    struct rpc_call *call;
+    void (*run)(struct call_chore *c);
+};
+
+static void on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
+{
+    struct goal_opening *o = arg;
+    struct str id = json_get_str(o->call->params, "threadId");
+    struct goal_chore *g;
+
+    (void)holder;
+    if (!live && err->code == ERR_BUSY) {
+        rpc_refusef(o->call, RPC_REQUEST, "thread %.*s already has an active writer", STR_ARG(id));
+    } else if (!live && err->code == ERR_NOT_FOUND) {
+        rpc_refusef(o->call, RPC_REQUEST, "thread not found: %.*s", STR_ARG(id));
+    } else if (!live) {
+        rpc_refuse(o->call, codex_code(err), str_of(err->text), STR(""));
+    } else if (!*host_transcript(live->host)) {
+        rpc_refusef(o->call, RPC_REQUEST, "ephemeral thread does not support goals: %.*s",
+                    STR_ARG(id));
+    } else if (!host_goal(live->host)) {
+        rpc_refusef(o->call, RPC_REQUEST, "goals feature is disabled");
+    } else {
+        client_each(o->client, hold, live->id);
+        g = call_chore_new(sizeof(*g), o->client, o->call, live, o->run);
+        memcpy(g->session, live->id, sizeof(g->session));
+        g->clears = o->run == clear_run;
+        g->base.answer = goal_answer;
+        g->base.failed = goal_failed;
+        call_chore_start(g);
+    }
+    client_unref(o->client);
+    mem_freep(&o);
+}
+
+static void change_goal(struct codex *a, struct rpc_call *call, struct str id,
+                        void (*run)(struct call_chore *c))
+{
+    struct live_spec spec = {.resume = arena_cstr(&call->arena, id)};
+    struct goal_opening *o = mem_zalloc(sizeof(*o));
+
+    *o = (struct goal_opening){a->client, call, run};
+    client_ref(a->client);
+    live_open(client_table(a->client), &spec, on_opened, o);
+}
+
+static size_t code_points(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static bool is_status(struct str status)
+{
+    for (int s = 0; s < GOAL_STATUS_COUNT; s++) {
+        if (str_is(status, thread_goal_status(s)))
+            return true;
+    }
+    return false;
+}
+
+void codex_goal_set(struct codex *a, struct rpc_call *call)
+{
+    const struct json *objective = json_get(call->params, "objective");
+    const struct json *budget = json_get(call->params, "tokenBudget");
+    const struct json *status = json_get(call->params, "status");
+    struct str text = str_trim(json_str(objective));
+    int64_t tokens = 0;
+    struct str id;
+
+    if (!codex_thread_id(call, &id))
+        return;
+    if (objective && !text.len)
+        rpc_refusef(call, RPC_REQUEST, "goal objective must not be empty");
+    else if (code_points(text) > GOAL_MAX_OBJECTIVE)
+        rpc_refusef(call, RPC_REQUEST, "goal objective must be at most %d characters",
+                    GOAL_MAX_OBJECTIVE);
+    else if (budget && !json_is(budget, JSON_NULL) && (!json_i64(budget, &tokens) || tokens <= 0))
+        rpc_refusef(call, RPC_REQUEST, "goal budgets must be positive when provided");
+    else if (status && !json_is(status, JSON_NULL) && !is_status(json_str(status)))
+        rpc_refusef(call, RPC_REQUEST,
+                    "Invalid request: unknown variant `%.*s`, expected one of `active`, `paused`, "
+                    "`blocked`, `usageLimited`, `budgetLimited`, `complete`",
+                    STR_ARG(str_clip(json_str(status), 60)));
+    else
+        change_goal(a, call, id, set_run);
+}
+
+void codex_goal_clear(struct codex *a, struct rpc_call *call)
+{
+    struct str id;
+
+    if (codex_thread_id(call, &id))
+        change_goal(a, call, id, clear_run);
+}
+
+/* ---- Looked at ---- */
+
+static int goal_read(struct call_chore *c, struct err *err)
+{
+    CLEANUP(index_release) struct index ix = INDEX_INIT;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(store_freep) struct store *store = NULL;
+    CLEANUP(conf_unrefp) struct conf *conf = NULL;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct live_table_spec *spec = client_spec(c->client);
+    struct str id = json_get_str(c->call->params, "threadId");
+    const struct store_session *session;
+    struct store_goal row;
+    struct jw w;
+    int r;
+
+    if (codex_find_row(c->client, id, &ix, &path, &session, err) < 0)
+        return err->code == ERR_NOT_FOUND
+                   ? err_set(err, ERR_NOT_FOUND, "thread not found: %.*s", STR_ARG(id))
+                   : -1;
+    if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, err) < 0 ||
+        store_shared(conf_home(conf), client_cancel(c->client), &store, err) < 0)
+        return -1;
+    r = store_goal_get(store, id, &arena, &row, client_cancel(c->client), err);
+    if (r < 0)
+        return -1;
+    jw_init(&w, &c->result, JW_CLEAN);
+    jw_object(&w);
+    jw_key(&w, "goal");
+    if (r) {
+        jw_object(&w);
+        thread_goal_write_row(/*g=*/NULL, &row, &w);
+        jw_object_end(&w);
+    } else {
+        jw_null(&w);
+    }
+    jw_object_end(&w);
+    return 0;
+}
+
+static void read_run(struct call_chore *c)
+{
+    (void)goal_read(c, &c->err);
+}
+
+void codex_goal_get(struct codex *a, struct rpc_call *call)
+{
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(CODEX_MAX_TEXT);
+    struct call_chore *c;
+    struct live *live;
+    struct str id;
+
+    if (!codex_thread_id(call, &id))
+        return;
+    live = live_find(client_table(a->client), id);
+    if (live) {
+        goal_now(live->host, &goal);
+        buf_addf(&out, "{\"goal\":%s}", buf_cstr(&goal));
+        rpc_answer(call, buf_str(&out));
+        return;
+    }
+    c = call_chore_new(sizeof(*c), a->client, call, /*live=*/NULL, read_run);
+    c->code = codex_code;
+    call_chore_start(c);
+}

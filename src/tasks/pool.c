@@ -1,0 +1,69 @@
+/*
+ * pool: the rows of the table of pools. Any thread.
+ */
+#include "tasks/pool.h"
+
+#include <string.h>
+
+#include "agent/tool.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "tasks/definition.h"
+
+/* What talks to the user, or belongs to the session as a whole. */
+static const char not_for_children[] =
+    "AskUserQuestion EnterPlanMode ExitPlanMode Workflow TeamCreate TeamDelete Sleep";
+
+static const char for_background[] =
+    "Agent Bash BashOutput Edit EnterWorktree ExitWorktree Glob Grep KillShell LSP Monitor "
+    "MultiEdit NotebookEdit Read SendMessage Skill TaskOutput TaskStop TodoWrite WebFetch "
+    "WebSearch Write SearchExtraTools ExecuteExtraTool";
+
+/* "mcp__srv" and "mcp__srv__*" stand for all tools of a server. */
+static bool names_tool(const struct strv *list, struct str name)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        struct str one = str_of(list->ptr[i]);
+
+        one = str_trim(str_first(one, str_chr(one, '('))); /* a rule's specifier limits no pool */
+        if (str_is(one, "Task"))
+            one = STR("Agent");
+        if (str_eq(one, name))
+            return true;
+        if (!str_starts(one, STR("mcp__")))
+            continue;
+        if (str_ends(one, STR("__*")))
+            one = str_first(one, one.len - 3);
+        if (str_starts(name, one) && str_starts(str_from(name, one.len), STR("__")))
+            return true;
+    }
+    return false;
+}
+
+bool pool_has(const struct pool *p, const struct tool_entry *e)
+{
+    struct str name = str_of(e->name);
+
+    if (p->kind == POOL_FORK)
+        return true;
+    if (p->kind != POOL_MAIN && (e->flags & TOOL_REFEREE || str_is_word_of(name, not_for_children)))
+        return false;
+    if (p->kind == POOL_BACKGROUND && !str_starts(name, STR("mcp__")) &&
+        !str_is_word_of(name, for_background))
+        return false;
+    if (str_is(name, "Agent") && !p->may_start)
+        return false;
+    if (!p->type)
+        return true;
+    /* A command it may run is one whose output it may read. */
+    if (e->flags & TOOL_HIDDEN)
+        return !p->type->has_tools || names_tool(&p->type->tools, STR("Bash"));
+    if (p->type->has_tools && !names_tool(&p->type->tools, name))
+        return false;
+    return !names_tool(&p->type->disallowed, name);
+}
+
+bool pool_wants(void *arg, const struct tool_entry *e)
+{
+    return pool_has(arg, e);
+}

@@ -1,0 +1,27 @@
+/*
+ * A git worktree of an agent's own: made for it, and taken away when nothing in it has changed. Any
+ * thread; waits for git.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arena;
+struct cancel;
+struct err;
+
+/* Strings live in the arena it was made with. */
+struct worktree {
+    const char *path;   /* NULL: there is none */
+    const char *branch; /* worktree-agent-<id> */
+    const char *base;   /* the commit it began at */
+    const char *root;   /* the main checkout */
+    size_t left_out;    /* files of the caller that are not committed, and so are not in it */
+};
+
+/* dir: where the caller works. ERR_UNSUPPORTED: no git, no repository, or no commit in it. */
+int worktree_make(const char *dir, char *const *environ, const char *id, struct arena *arena,
+                  struct cancel *cancel, struct worktree *ret, struct err *err);
+/* Removes it when it holds no commit and no file of its own; true: it is kept. */
+bool worktree_end(const struct worktree *t, char *const *environ);
