@@ -226,9 +226,10 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     int64_t asked_ms;
     int by_hook;
 
-    if (call_is_vain(c, subject))
+    if (subject && call_is_vain(c, subject))
         return 1;
-    permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
+    if (subject)
+        permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
     by_hook = call_ask_hooks(c, buf_str(&suggestions));
     if (by_hook)
         return by_hook < 0 ? -1 : 0;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "guard/effects.h"
 #include "guard/permit.h"
+#include "guard/sandbox.h"
 #include "guard/trial.h"
 #include "guard/workspace.h"
 #include "json/jw.h"
@@ -241,18 +242,58 @@ static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
 #pragma GCC diagnostic pop
 }
 
-/* A file is judged as Read would be; about the network there is no rule. */
-static enum call_tried decide_wanted(struct call *c, const struct rule_subject *subject,
-                                     const struct trial *t)
+/* What it wanted, as the subject of a tool's rules: a file is judged as Read would be, a host as
+ * WebFetch. False: about sockets and the whole network there are no rules. */
+static bool subject_of(const struct trial_wanted *w, struct rule_subject *ret)
 {
-    struct permit *permit = c->agent->spec.permit;
+    const char *port;
+
+    switch (w->thing) {
+    case TRIAL_FILE:
+    case TRIAL_PROGRAM:
+        *ret = (struct rule_subject){.tool = STR("Read"), .about = ABOUT_PATH, .text = w->name};
+        return true;
+    case TRIAL_HOST: /* without the port */
+        *ret = (struct rule_subject){.tool = STR("WebFetch"), .about = ABOUT_HOST};
+        port = strrchr(w->name.ptr, ':');
+        ret->text = port ? str_first(w->name, (size_t)(port - w->name.ptr)) : w->name;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* By the rules, and a host by the settings of the sandbox, too. */
+static void judge_wanted(struct call *c, const struct trial_wanted *w,
+                         const struct rule_subject *subject, struct permit_answer *ret)
+{
+    enum sandbox_host host = SANDBOX_HOST_UNKNOWN;
+
+    permit_check(c->agent->spec.permit, subject, TOOL_READ_ONLY, ret);
+    if (w->thing == TRIAL_HOST)
+        host = sandbox_host(c->agent->spec.sandbox, w->name);
+    if (host == SANDBOX_HOST_DENIED) {
+        ret->verdict = PERMIT_DENY;
+        ret->unasked = false;
+        snprintf(ret->reason, sizeof(ret->reason),
+                 "connection to %.*s is denied by sandbox.network.deniedDomains",
+                 STR_ARG(str_clip(w->name, 200)));
+    } else if (host == SANDBOX_HOST_ALLOWED && ret->verdict != PERMIT_DENY && !ret->by_rule) {
+        ret->verdict = PERMIT_ALLOW;
+    }
+}
+
+/* What is always allowed from the answer on is this file or host, for every command. */
+static enum call_tried decide_wanted(struct call *c, const struct trial *t)
+{
+    enum permit_mode mode = permit_mode(c->agent->spec.permit);
     struct trial_wanted w = trial_wanted(t);
     struct permit_answer answer = {.verdict = PERMIT_ASK};
-    struct rule_subject read = {.tool = STR("Read"), .about = ABOUT_PATH, .text = w.name};
-    enum permit_mode mode = permit_mode(permit);
+    struct rule_subject subject;
+    bool has_rules = subject_of(&w, &subject);
 
-    if (w.thing <= TRIAL_PROGRAM) {
-        permit_check(permit, &read, TOOL_READ_ONLY, &answer);
+    if (has_rules) {
+        judge_wanted(c, &w, &subject, &answer);
         if (answer.verdict == PERMIT_ALLOW)
             return CALL_ALLOWED;
         if (answer.verdict == PERMIT_DENY && !answer.unasked && mode != MODE_PLAN)
@@ -263,7 +304,7 @@ static enum call_tried decide_wanted(struct call *c, const struct rule_subject *
     answer.unasked = mode == MODE_DONT_ASK;
     if (answer.unasked)
         return refuse(c, &answer);
-    return call_ask(c, subject, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
+    return call_ask(c, has_rules ? &subject : NULL, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
 }
 
 /* A question about the command itself is what is left. */
@@ -311,7 +352,7 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
         case TRIAL_STOPPED:
             break;
         }
-        tried = decide_wanted(c, subject, t);
+        tried = decide_wanted(c, t);
         if (tried != CALL_ALLOWED)
             return tried;
         if (!str_eq(buf_str(&input), buf_str(&c->expanded)))

@@ -112,11 +112,11 @@ static void read_excluded(struct sandbox *s, const struct conf *conf, struct str
     }
 }
 
+/* managed_only: the setting by which only managed hosts count; NULL: there is none. */
 static void read_hosts(const struct conf *conf, const char *key, struct host_list *list,
-                       struct strv *ret_kept, struct strv *ret_warnings)
+                       const char *managed_only, struct strv *ret_kept, struct strv *ret_warnings)
 {
-    bool only_managed =
-        ret_kept && conf_get_bool(conf, "sandbox.network.allowManagedDomainsOnly", false);
+    bool only_managed = managed_only && conf_get_bool(conf, managed_only, false);
     size_t i = 0;
 
     JSON_EACH(conf_get(conf, key), v) {
@@ -131,7 +131,7 @@ static void read_hosts(const struct conf *conf, const char *key, struct host_lis
         }
         if (host_list_add(list, json_str(v), &err) < 0)
             strv_addf(ret_warnings, "%s: a host is left out: %s", key, err.text);
-        else if (ret_kept)
+        else
             strv_add(ret_kept, json_str(v));
     }
 }
@@ -176,8 +176,10 @@ static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
         .socks_port = (int)conf_get_i64(conf, "sandbox.network.socksProxyPort", 0),
     };
 
-    read_hosts(conf, "sandbox.network.allowedDomains", allowed, &s->hosts, ret_warnings);
-    read_hosts(conf, "sandbox.network.deniedDomains", denied, NULL, ret_warnings);
+    read_hosts(conf, "sandbox.network.allowedDomains", allowed,
+               "sandbox.network.allowManagedDomainsOnly", &s->hosts, ret_warnings);
+    read_hosts(conf, "sandbox.network.deniedDomains", denied, /*managed_only=*/NULL,
+               &s->denied_hosts, ret_warnings);
     s->unix_sockets = conf_get_bool(conf, "sandbox.network.allowAllUnixSockets", false);
     s->direct = direct_hosts(&s->hosts);
     s->own_http = proxy.http_port;
@@ -261,6 +263,7 @@ void sandbox_free(struct sandbox *s)
     sandbox_paths_release(&s->given);
     strv_release(&s->env);
     strv_release(&s->hosts);
+    strv_release(&s->denied_hosts);
     strv_release(&s->unwanted);
     strv_release(&s->nested);
     strv_release(&s->nested_in);
@@ -307,6 +310,29 @@ const char *sandbox_why_not(const struct sandbox *s)
 bool sandbox_has_network(const struct sandbox *s)
 {
     return !s || s->net != CONFINE_NET_NONE;
+}
+
+static bool lists_host(const struct strv *patterns, enum host_ports ports, struct str host)
+{
+    struct host_list *list = host_list_new(ports);
+    struct host_name name;
+    int port = 443;
+    bool has;
+
+    for (size_t i = 0; i < patterns->len; i++)
+        (void)host_list_add(list, str_of(patterns->ptr[i]), /*err=*/NULL); /* it was added before */
+    has =
+        host_port_parse(host, &name, &port, /*err=*/NULL) == 0 && host_list_has(list, &name, port);
+    host_list_free(list);
+    return has;
+}
+
+enum sandbox_host sandbox_host(const struct sandbox *s, struct str host)
+{
+    if (lists_host(&s->denied_hosts, HOST_ALL_PORTS, host))
+        return SANDBOX_HOST_DENIED;
+    return lists_host(&s->hosts, HOST_WEB_PORTS, host) ? SANDBOX_HOST_ALLOWED
+                                                       : SANDBOX_HOST_UNKNOWN;
 }
 
 bool sandbox_frees_commands(const struct sandbox *s)

@@ -96,6 +96,14 @@ enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
 /* The environment of a program that tenax itself runs outside (outside.h). */
 void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct strv *ret);
 
+/* What the settings say about a host ("example.com:443"). */
+enum sandbox_host {
+    SANDBOX_HOST_UNKNOWN,
+    SANDBOX_HOST_ALLOWED,
+    SANDBOX_HOST_DENIED,
+};
+enum sandbox_host sandbox_host(const struct sandbox *s, struct str host);
+
 /* Whether no command may write a path, because it decides which programs run: hooks of a repository
  * wherever its settings have them, say. Reads folders and files: some tenths of a millisecond. */
 bool sandbox_keeps(struct sandbox *s, const char *path);

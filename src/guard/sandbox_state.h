@@ -69,7 +69,8 @@ struct sandbox {
     char *record; /* where the session's own project is recorded; NULL: nowhere */
     enum confine_net net;
     bool unix_sockets;
-    struct strv hosts;          /* allowed, as written */
+    struct strv hosts; /* allowed, as written */
+    struct strv denied_hosts;
     char *direct;               /* NO_PROXY inside */
     bool own_http, own_socks;   /* the user's own proxies decide what is reached */
     struct proxy *proxy;        /* NULL: no host is allowed */

@@ -644,8 +644,8 @@ struct trial_wanted trial_wanted(const struct trial *t)
     case 'U':
         w.thing = TRIAL_SOCKET;
         break;
-    case 'D':
-        w.thing = TRIAL_HOST;
+    case 'D': /* who asks for a name by himself does not use the proxy */
+        w.thing = TRIAL_ADDRESS;
         break;
     default:
         w.thing = t->wanted[0] != '[' && is_host_name(t->wanted) ? TRIAL_HOST : TRIAL_ADDRESS;
@@ -687,10 +687,9 @@ int trial_grant(struct trial *t, struct err *err)
         strv_adds(&t->granted_sockets, t->wanted);
         return 0;
     case TRIAL_HOST:
-        /* Who asks for a name by himself does not use the proxy. */
-        if (t->wanted_kind == 'N' && !strv_has(&t->hosts, str_of(t->wanted)))
-            return grant_host(t, err);
-        break;
+        if (strv_has(&t->hosts, str_of(t->wanted)))
+            return err_set(err, ERR_UNSUPPORTED, "'%s' cannot be reached", t->wanted);
+        return grant_host(t, err);
     default:
         break;
     }

@@ -73,8 +73,8 @@ enum trial_thing {
     TRIAL_FILE,    /* or a folder */
     TRIAL_PROGRAM, /* an executable file */
     TRIAL_SOCKET,  /* a unix socket */
-    TRIAL_HOST,    /* "example.com:443"; "example.com" when only its name was looked up */
-    TRIAL_ADDRESS, /* "192.0.2.1:22": not by way of the proxy, so only the whole network will do */
+    TRIAL_HOST,    /* "example.com:443", by way of the proxy */
+    TRIAL_ADDRESS, /* "192.0.2.1:22", "example.com": not so, and only the whole network will do */
 };
 struct trial_wanted {
     enum trial_thing thing;

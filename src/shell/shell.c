@@ -218,11 +218,23 @@ static void scan_to(struct shell_scan *c, char close)
     c->at++;
 }
 
+/* bash tries (( as arithmetic first. Where it is none it reads the text again, in which $'a; b' may
+ * be a; b by then: x "$(y <(( z $'a; b' )))". */
+static void doubt_double(struct shell_scan *c)
+{
+    struct str rest = str_from(c->in, c->at);
+
+    if (c->at && c->in.ptr[c->at - 1] == '(' && shell_peek(c, 0) == '(' &&
+        (str_has(rest, STR("$'")) || str_has(rest, STR("$\""))))
+        shell_doubt(c->s, "it quotes with $'…' after ((");
+}
+
 void shell_scan_nested(struct shell_scan *c)
 {
     struct shell_scan inner = {
         .s = c->s, .in = c->in, .at = c->at, .depth = c->depth, .nested = true};
 
+    doubt_double(c);
     if (!shell_enter(&inner)) {
         c->at = inner.at;
         return;

@@ -169,7 +169,9 @@ static void scan_process(struct shell_scan *c, struct shell_part *part)
     c->at += 2;
     shell_scan_nested(c);
     w.raw = str_from(str_first(c->in, c->at), start);
-    if (c->s->parts.len == parts || (!shell_at_end(c) && !shell_is_meta(shell_peek(c, 0))))
+    /* <(a)>(b) is one word, too. */
+    if (c->s->parts.len == parts || shell_peek(c, 1) == '(' ||
+        (!shell_at_end(c) && !shell_is_meta(shell_peek(c, 0))))
         shell_doubt(c->s, "it has an unusual process substitution");
     vec_push(&part->words, w);
 }

@@ -8,6 +8,7 @@
  */
 #include "base/buf.h"
 #include "json/json.h"
+#include "json/jw.h"
 #include "tui/dialog/dialog_ask.h"
 #include "tui/diff/diff_view.h"
 #include "tui/markdown/code.h"
@@ -24,6 +25,7 @@ enum permission_row {
     ROW_ALWAYS,
     ROW_SAY,
     ROW_NO,
+    ROW_SESSION, /* of what a command on trial wanted: always, but not kept */
 };
 
 struct permission {
@@ -298,6 +300,38 @@ static struct str yes_label(const struct permission *p)
     return STR("Yes");
 }
 
+/* A file or a host that a command on trial wanted, and a rule that is kept would allow. */
+static bool has_session_row(const struct permission *p)
+{
+    bool is_kept = false;
+
+    JSON_EACH(p->ask.asked.suggestions, u) {
+        is_kept = is_kept || !str_is(json_get_str(u, "destination"), "session");
+    }
+    return is_kept && json_get(p->ask.asked.effects, "wanted");
+}
+
+/* The suggestions, for this session alone. */
+static void add_session_rules(const struct json *suggestions, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_array(&w);
+    JSON_EACH(suggestions, u) {
+        jw_object(&w);
+        JSON_EACH(u, m) {
+            jw_key_str(&w, json_key(m));
+            if (str_is(json_key(m), "destination"))
+                jw_cstr(&w, "session");
+            else
+                jw_raw(&w, json_raw(m));
+        }
+        jw_object_end(&w);
+    }
+    jw_array_end(&w);
+}
+
 static void add_rows(struct permission *p)
 {
     CLEANUP(buf_release) struct buf always = BUF_INIT(MAX_VALUE);
@@ -312,6 +346,8 @@ static void add_rows(struct permission *p)
         dialog_ask_row(&p->ask, STR("Always (no rule can cover this)"), STR(""), 0, true);
     dialog_ask_row(&p->ask, STR("No, and say what to do instead"), STR(""), 0, false);
     dialog_ask_row(&p->ask, STR("No, and stop"), STR(""), 'n', false);
+    if (has_session_row(p) && can)
+        dialog_ask_row(&p->ask, STR("Yes, until this session ends"), STR("not kept"), 0, false);
 }
 
 static enum panel_state permission_key(struct panel *panel, const struct keypress *k)
@@ -338,9 +374,11 @@ static void permission_answer(struct dialog_ask *d, struct ask_answer *ret)
         dialog_ask_mode("acceptEdits", ret);
         return;
     }
-    ret->allowed = row == ROW_YES || row == ROW_ALWAYS;
+    ret->allowed = row == ROW_YES || row == ROW_ALWAYS || row == ROW_SESSION;
     if (row == ROW_ALWAYS)
         buf_add(&ret->permissions, json_raw(d->asked.suggestions));
+    if (row == ROW_SESSION)
+        add_session_rules(d->asked.suggestions, &ret->permissions);
     if (row == ROW_SAY) {
         buf_adds(&ret->message, "The user does not want this call to be made. They say: ");
         dialog_page_words(&d->page, &ret->message);
