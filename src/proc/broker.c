@@ -52,7 +52,7 @@ static const struct sock_filter broker_filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-/* The same with what is observed. */
+/* The same with observed ones. */
 #define BROKER_WITHOUT_CONNECT 2
 #ifdef SYS_open
 #define BROKER_OPENS 2

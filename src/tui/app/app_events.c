@@ -25,11 +25,11 @@
 #define EVENTS_PIECE ((size_t)4 << 10)
 #define EVENTS_EACH 100 /* what an event without text counts */
 #define EVENTS_LONG_TURN_MS 10000
-#define EVENTS_COST_USD 5 /* when somebody is asked whether it may go on */
+#define EVENTS_COST_USD 5 /* cost at which the user is asked whether to continue */
 
 /* ---- the title ---- */
 
-/* Views that are only read keep nobody waiting. */
+/* Read-only views keep no one waiting. */
 static bool somebody_waits(const struct app *a)
 {
     VEC_EACH(&a->panels, p) {
@@ -240,7 +240,7 @@ static void app_event(struct app *a, const struct event *e)
     switch (e->kind) {
     case EVENT_TURN_STARTED:
         a->turn_ms = clock_mono_ms();
-        a->has_spoken = true; /* whoever it was */
+        a->has_spoken = true; /* by any sender */
         app_sent_begins(a, e->id);
         event_model(a);
         break;
@@ -300,7 +300,7 @@ static void app_event(struct app *a, const struct event *e)
     }
 }
 
-/* One event, or a piece of it: deltas that nobody had time for come merged, megabytes at once. */
+/* One event, or a piece of it: deltas that piled up arrive merged, megabytes at once. */
 void app_take_piece(struct app *a, struct event **held, size_t *held_at,
                     void (*fn)(struct app *a, const struct event *e))
 {
@@ -315,7 +315,7 @@ void app_take_piece(struct app *a, struct event **held, size_t *held_at,
         return;
     }
     rest = str_from(e->text, *held_at);
-    memcpy(&piece, e, offsetof(struct event, refs)); /* others count in what is behind that */
+    memcpy(&piece, e, offsetof(struct event, refs)); /* other values share the bits after that */
     piece.text = str_clip(rest, EVENTS_PIECE);
     fn(a, &piece);
     a->taken += piece.text.len;
@@ -344,7 +344,7 @@ static void take_main(struct app *a)
 }
 
 /* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. What
- * is left waits for the next one; when the terminal is slow, so does the agent in the end. */
+ * is left waits for the next frame; a slow terminal slows the agent down in the end. */
 void app_take_events(struct app *a)
 {
     a->more_events = false;
