@@ -346,6 +346,7 @@ void app_front_went(struct front_request *r, const struct err *why);
 void app_agents_look(struct app *a);    /* who is there now */
 void app_agents_refresh(struct app *a); /* the same, when it may differ from the last look */
 void app_agents_draw(struct app *a, const struct view *v, struct lines *ret);
+struct str app_agents_hint(const struct app *a);              /* the keys that the rows have */
 bool app_agents_key(struct app *a, const struct keypress *k); /* false: not for them */
 void app_agents_stop_all(struct app *a);
 int64_t app_agents_due(const struct app *a, int64_t now_ms); /* -1: nothing moves */

@@ -332,6 +332,16 @@ static void agent_clear(struct app *a, const struct app_agent *it)
     app_agents_look(a);
 }
 
+struct str app_agents_hint(const struct app *a)
+{
+    const struct app_agent *it = a->agents.focus ? &a->agents.list.ptr[a->agents.focus - 1] : NULL;
+
+    if (!it)
+        return STR("Enter view · Esc back");
+    return it->is_over && !it->is_member ? STR("Enter view · x clear · Esc back")
+                                         : STR("Enter view · x stop · Esc back");
+}
+
 static void focus_leave(struct app *a)
 {
     a->agents.has_focus = false;

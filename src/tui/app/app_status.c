@@ -96,7 +96,7 @@ void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
         return;
     status_of(a, &s, &pill);
     if (a->agents.has_focus && !a->hint.len)
-        hint = STR("Enter view · x stop · Esc back");
+        hint = app_agents_hint(a);
     if (a->statusline)
         a->has_own_status = statusline_is_on(a->statusline);
     if (!a->has_own_status) {

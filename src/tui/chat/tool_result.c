@@ -332,21 +332,17 @@ static void title_agent(const struct tool_result_view *r, struct lines *ret)
 {
     int64_t uses = json_get_i64(r->data, "totalToolUseCount", -1);
     int64_t tokens = json_get_i64(r->data, "totalTokens", 0);
-    int64_t ms = json_get_i64(r->data, "totalDurationMs", 0);
     CLEANUP(buf_release) struct buf text = BUF_INIT(200);
     const char *dot = r->view->ascii || r->view->plain ? ", " : " · ";
 
     if (uses < 0)
         return;
-    buf_addf(&text, " %" PRId64 " tool use%s", uses, uses == 1 ? "" : "s");
+    if (uses)
+        buf_addf(&text, " %" PRId64 " tool use%s", uses, uses == 1 ? "" : "s");
     if (tokens > 0) {
-        buf_adds(&text, dot);
+        buf_adds(&text, uses ? dot : " ");
         agent_rows_count(tokens, &text);
         buf_adds(&text, " tokens");
-    }
-    if (ms >= 1000) {
-        buf_adds(&text, dot);
-        agent_rows_elapsed(ms, &text);
     }
     lines_put(ret, STYLE(ROLE_FAINT), buf_str(&text));
 }

@@ -138,6 +138,7 @@ static void row_draw(const struct agent_row *r, bool has_focus, const struct col
     CLEANUP(buf_release) struct buf figures = BUF_INIT(1000);
     CLEANUP(lines_release) struct lines row = LINES_INIT;
     struct style name = STYLE(has_focus ? ROLE_SELECTED : r->is_shown ? ROLE_TEXT : ROLE_FAINT);
+    bool is_alone;
     int room;
 
     row_figures(r, v, &figures);
@@ -148,7 +149,8 @@ static void row_draw(const struct agent_row *r, bool has_focus, const struct col
     lines_puts(&row, ROLE_ACCENT, !has_focus ? "  " : v->ascii ? "> " : "❯ ");
     lines_puts(&row, r->is_running ? ROLE_GOOD : ROLE_FAINT,
                r->is_shown ? (v->ascii ? "* " : "● ") : (v->ascii ? "o " : "○ "));
-    put_column(&row, name, r->name, c->name, v->ascii, !r->what.len && !figures.len);
+    is_alone = !r->what.len && !figures.len;
+    put_column(&row, name, r->name, is_alone ? v->cols - ROWS_MARKS : c->name, v->ascii, is_alone);
     if (c->what && (r->what.len || figures.len))
         put_column(&row, STYLE(ROLE_FAINT), r->what, c->what, v->ascii, !figures.len);
     lines_put(&row, STYLE(r->state.len ? r->role : ROLE_FAINT), buf_str(&figures));

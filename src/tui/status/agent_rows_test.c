@@ -44,12 +44,12 @@ static const struct rows_case {
      "  ○ @lint    general-purpose  asks\n"},
     {60, 8, false, 1,
      "  ● main\n"
-     "❯ ○ Explore  Research hooks   23s · ↓ 10.9k tokens  Read(s…\n"
+     "❯ ○ Explore  Research hooks   23s · ↓ 10.9k tokens  Read(sr…\n"
      "  ○ @lint    general-purpose  asks\n"},
     {40, 8, false, 2,
      "  ● main\n"
-     "  ○ Explore  Research hoo…  23s · 10.9k\n"
-     "❯ ○ @lint    general-purp…  asks\n"},
+     "  ○ Explore  Research hooks  23s · 10.9k\n"
+     "❯ ○ @lint    general-purpo…  asks\n"},
     {20, 8, false, AGENT_ROWS_NONE,
      "  ● main\n"
      "  ○ Explore  23s\n"
