@@ -155,8 +155,12 @@ static int main_log(const struct args *args, const char *dir, struct err *err)
 static struct str main_elsewhere(struct str word)
 {
     static const char *const names[][2] = {
-        {"version", "--version"}, {"login", "auth login"}, {"logout", "auth logout"},
-        {"resume", "--resume"},   {"continue", "-c"},      {"exec", "-p"},
+        {"version", "--version"},
+        {"login", "auth login"},
+        {"logout", "auth logout"},
+        {"resume", "--resume"},
+        {"continue", "-c"},
+        {"exec", "-p"},
         {"run", "-p"},
     };
 
@@ -167,8 +171,8 @@ static struct str main_elsewhere(struct str word)
     return (struct str){0};
 }
 
-/* The command that the first word was meant for, or empty. "run the tests" is a prompt, and "run" is
- * not: what other agents call a command counts only when it stands alone. */
+/* The command that the first word was meant for, or empty. "run the tests" is a prompt, and "run"
+ * is not: what other agents call a command counts only when it stands alone. */
 static struct str main_nearest(const struct args *args)
 {
     struct str word = str_of(args->words.ptr[0]);
