@@ -48,7 +48,7 @@ static void leave(void)
 }
 
 /* args: up to NULL. 0: it ended with 0, and *ret has what it said. */
-static int git(const char *dir, char *const *environ, const char *const *args,
+static int git(const char *dir, char *const *variables, const char *const *args,
                struct cancel *cancel, struct buf *ret, struct err *err)
 {
     static const char *const settings[] = {
@@ -71,9 +71,9 @@ static int git(const char *dir, char *const *environ, const char *const *args,
     for (; *args; args++)
         argv[n++] = *args;
     argv[n] = NULL;
-    for (; environ && *environ; environ++) {
-        if (!str_starts(str_of(*environ), STR("GIT_")))
-            strv_adds(&env, *environ);
+    for (; variables && *variables; variables++) {
+        if (!str_starts(str_of(*variables), STR("GIT_")))
+            strv_adds(&env, *variables);
     }
     strv_adds(&env, "LC_ALL=C");
     strv_adds(&env, "GIT_OPTIONAL_LOCKS=0");
@@ -103,7 +103,7 @@ static size_t count_lines(struct str text)
 }
 
 /* The main checkout's folder, also from within a worktree. */
-static int find_root(const char *dir, char *const *environ, struct arena *arena,
+static int find_root(const char *dir, char *const *variables, struct arena *arena,
                      struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     static const char *const common[] = {"rev-parse", "--path-format=absolute", "--git-common-dir",
@@ -115,18 +115,18 @@ static int find_root(const char *dir, char *const *environ, struct arena *arena,
     CLEANUP(buf_release) struct buf base = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
 
-    if (git(dir, environ, common, cancel, &path, err) < 0)
+    if (git(dir, variables, common, cancel, &path, err) < 0)
         return err_prefix(err, "isolation needs a git repository");
     if (strcmp(path_base(buf_cstr(&path)), ".git") == 0) {
         buf_cut(&path, path.len - 5, 5);
     } else {
         buf_clear(&path);
-        if (git(dir, environ, top, cancel, &path, err) < 0)
+        if (git(dir, variables, top, cancel, &path, err) < 0)
             return err_prefix(err, "isolation needs a checkout");
     }
-    if (git(dir, environ, head, cancel, &base, /*err=*/NULL) < 0)
+    if (git(dir, variables, head, cancel, &base, /*err=*/NULL) < 0)
         return err_set(err, ERR_UNSUPPORTED, "isolation needs a commit: the repository has none");
-    if (git(dir, environ, status, cancel, &dirty, err) < 0)
+    if (git(dir, variables, status, cancel, &dirty, err) < 0)
         return -1;
     ret->root = arena_cstr(arena, buf_str(&path));
     ret->base = arena_cstr(arena, buf_str(&base));
@@ -145,7 +145,7 @@ static int make_folder(const char *root, struct err *err)
     return file_exists(ignore) ? 0 : file_replace(ignore, STR("*\n"), 0644, err);
 }
 
-int worktree_make(const char *dir, char *const *environ, const char *id, struct arena *arena,
+int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -156,7 +156,7 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
 
     if (enter(cancel, &busy) < 0)
         return err_set(err, ERR_CANCELLED, "interrupted");
-    rc = find_root(dir, environ, arena, cancel, &t, err);
+    rc = find_root(dir, variables, arena, cancel, &t, err);
     if (rc == 0)
         rc = make_folder(t.root, err);
     for (int attempt = 1; rc == 0; attempt++) { /* a name that is taken gets a number */
@@ -172,7 +172,7 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
             const char *const add[] = {"worktree",        "add",           "--quiet", "-b",
                                        buf_cstr(&branch), buf_cstr(&path), t.base,    NULL};
 
-            rc = git(t.root, environ, add, cancel, /*ret=*/NULL, err);
+            rc = git(t.root, variables, add, cancel, /*ret=*/NULL, err);
             if (rc == 0 || attempt == 9 || !err || !strstr(err->text, "already exists"))
                 break;
             rc = 0;
@@ -187,7 +187,7 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
     return 0;
 }
 
-bool worktree_end(const struct worktree *t, char *const *environ)
+bool worktree_end(const struct worktree *t, char *const *variables)
 {
     static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
     static const char *const head[] = {"rev-parse", "HEAD", NULL};
@@ -200,12 +200,12 @@ bool worktree_end(const struct worktree *t, char *const *environ)
     if (!t->path)
         return false;
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
-    is_kept = git(t->path, environ, status, NULL, &dirty, NULL) < 0 || dirty.len ||
-              git(t->path, environ, head, NULL, &now, NULL) < 0 ||
+    is_kept = git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len ||
+              git(t->path, variables, head, NULL, &now, NULL) < 0 ||
               !str_is(buf_str(&now), t->base) ||
-              git(t->root, environ, remove, NULL, NULL, NULL) < 0;
+              git(t->root, variables, remove, NULL, NULL, NULL) < 0;
     if (!is_kept)
-        (void)git(t->root, environ, branch, NULL, NULL, NULL);
+        (void)git(t->root, variables, branch, NULL, NULL, NULL);
     leave();
     return is_kept;
 }
