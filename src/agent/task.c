@@ -1,6 +1,6 @@
 /*
- * The table of tasks: rows under one lock, told to the listener outside of it. A row that is used
- * outside of the lock is pinned, and whoever withdraws it waits for that. Any thread.
+ * The table of tasks: rows under one lock, reported to the listener outside of it. A row that is
+ * used outside of the lock is pinned, and withdrawing it waits for that. Any thread.
  */
 #include "agent/task.h"
 
@@ -411,7 +411,7 @@ static void tell_patch(struct task_table *t, const struct task_view *v, bool to_
     told_end(t);
 }
 
-/* What its owner is told is written down before anybody else sees the end. */
+/* The notification to its owner is stored before others see the end. */
 static void tell_end(struct task_table *t, const struct task_view *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);

@@ -1,7 +1,7 @@
 /*
- * child: an agent that another one has started, put together from the session's parts, and the
- * table of them. Whoever works with a child pins it, so that forget() waits for them before it
- * frees anything. Events of a child come through child_emit(), on its threads.
+ * child: an agent started by another one, put together from the session's parts, and the table of
+ * them. Users of a child pin it, so that forget() waits for them before it frees anything. Events
+ * of a child come through child_emit(), on its threads.
  */
 #include "host/child.h"
 
@@ -41,7 +41,7 @@ struct child {
     struct arena arena; /* of what it is called */
     struct identity identity;
     struct workspace *workspace;
-    struct sandbox *sandbox; /* of its own folder; NULL: the session's */
+    struct sandbox *sandbox; /* of a separate folder; NULL: the session's */
     struct permit *permit;
     bool has_mode;
     struct toolbox *toolbox;
@@ -50,10 +50,10 @@ struct child {
     enum effort effort;
     struct buf system; /* empty: the session's */
     bool has_briefing;
-    struct briefing briefing; /* of its own folder */
+    struct briefing briefing; /* of a separate folder */
     struct record *record;    /* NULL: nothing is kept */
     struct buf transcript;    /* its path; empty: the same */
-    struct buf context;       /* what it is told first, where that is less than the others are */
+    struct buf context;       /* its first context, where that is less than the others get */
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
@@ -275,7 +275,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     return toolbox_new(&box, &c->toolbox, err);
 }
 
-/* Its models: one of its own, or the parent's; the others are gone to when that is overloaded. */
+/* Its models: a specific one, or the parent's; the others are fallbacks when that is overloaded. */
 static int child_make_models(struct child *c, const struct spawn_spec *spec, struct child *parent,
                              struct provider *ret, size_t *ret_count, struct err *err)
 {
@@ -294,7 +294,7 @@ static int child_make_models(struct child *c, const struct spawn_spec *spec, str
     return 0;
 }
 
-/* What it is told before its prompt: what the session was, or the same of its own folder. */
+/* The context before its prompt: the session's, or that of a separate folder. */
 static int child_make_briefing(struct child *c, const struct spawn_spec *spec, struct err *err)
 {
     struct host *h = c->host;
@@ -316,7 +316,7 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
                            h->cancel, err);
 }
 
-/* What it is told first: its surroundings, instruction files, and the agents it may start. */
+/* Its first context: its surroundings, instruction files, and the agents it may start. */
 static void child_write_context(struct child *c, const struct spawn_spec *spec)
 {
     struct host *h = c->host;
@@ -329,7 +329,7 @@ static void child_write_context(struct child *c, const struct spawn_spec *spec)
         buf_add(&c->context, buf_str(&h->types));
 }
 
-/* The conversation in its file, which it goes on with. */
+/* The conversation in its file, which it resumes. */
 static int child_recall(struct child *c, struct recall *past, struct buf *ret_leaf, struct err *err)
 {
     struct host *h = c->host;

@@ -103,7 +103,7 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
 static void run_enter_tree(struct run *r, const struct agents_note *n, const struct json *meta)
 {
     struct str path = json_get_str(meta, "worktreePath");
-    char *const *environ = conf_environ(r->agents->spec.conf);
+    char *const *variables = conf_environ(r->agents->spec.conf);
     CLEANUP(mem_freep) char *cwd = workspace_cwd(n->workspace);
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
 
@@ -111,7 +111,7 @@ static void run_enter_tree(struct run *r, const struct agents_note *n, const str
                                     json_get_str(meta, "worktreeBase"), r->id, &r->arena, &r->tree))
         return;
     buf_add(&prompt, r->prompt);
-    if (worktree_make(cwd, environ, r->id, &r->arena, n->cancel, &r->tree, /*err=*/NULL) == 0)
+    if (worktree_make(cwd, variables, r->id, &r->arena, n->cancel, &r->tree, /*err=*/NULL) == 0)
         buf_addf(&prompt,
                  "\n\nYour worktree was removed when you ended. You work in a new one now, "
                  "%s, on the branch %s.",

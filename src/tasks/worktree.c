@@ -52,7 +52,7 @@ static void leave(void)
 }
 
 /* args: up to NULL. 0: it ended with 0, and *ret has what it said. */
-static int git(const char *dir, char *const *environ, const char *const *args,
+static int git(const char *dir, char *const *variables, const char *const *args,
                struct cancel *cancel, struct buf *ret, struct err *err)
 {
     static const char *const settings[] = {
@@ -75,9 +75,9 @@ static int git(const char *dir, char *const *environ, const char *const *args,
     for (; *args; args++)
         argv[n++] = *args;
     argv[n] = NULL;
-    for (; environ && *environ; environ++) {
-        if (!str_starts(str_of(*environ), STR("GIT_")))
-            strv_adds(&env, *environ);
+    for (; variables && *variables; variables++) {
+        if (!str_starts(str_of(*variables), STR("GIT_")))
+            strv_adds(&env, *variables);
     }
     strv_adds(&env, "LC_ALL=C");
     strv_adds(&env, "GIT_OPTIONAL_LOCKS=0");
@@ -107,7 +107,7 @@ static size_t count_lines(struct str text)
 }
 
 /* The main checkout's folder, also from within a worktree. */
-static int find_root(const char *dir, char *const *environ, struct arena *arena,
+static int find_root(const char *dir, char *const *variables, struct arena *arena,
                      struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     static const char *const common[] = {"rev-parse", "--path-format=absolute", "--git-common-dir",
@@ -119,18 +119,18 @@ static int find_root(const char *dir, char *const *environ, struct arena *arena,
     CLEANUP(buf_release) struct buf base = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
 
-    if (git(dir, environ, common, cancel, &path, err) < 0)
+    if (git(dir, variables, common, cancel, &path, err) < 0)
         return err_prefix(err, "isolation needs a git repository");
     if (strcmp(path_base(buf_cstr(&path)), ".git") == 0) {
         buf_cut(&path, path.len - 5, 5);
     } else {
         buf_clear(&path);
-        if (git(dir, environ, top, cancel, &path, err) < 0)
+        if (git(dir, variables, top, cancel, &path, err) < 0)
             return err_prefix(err, "isolation needs a checkout");
     }
-    if (git(dir, environ, head, cancel, &base, /*err=*/NULL) < 0)
+    if (git(dir, variables, head, cancel, &base, /*err=*/NULL) < 0)
         return err_set(err, ERR_UNSUPPORTED, "isolation needs a commit: the repository has none");
-    if (git(dir, environ, status, cancel, &dirty, err) < 0)
+    if (git(dir, variables, status, cancel, &dirty, err) < 0)
         return -1;
     ret->root = arena_cstr(arena, buf_str(&path));
     ret->base = arena_cstr(arena, buf_str(&base));
@@ -182,18 +182,18 @@ static bool is_alive(struct str pid, struct str start)
 }
 
 /* Git was killed while it made it: the index comes last. */
-static bool is_partial(const struct worktree *t, char *const *environ)
+static bool is_partial(const struct worktree *t, char *const *variables)
 {
     static const char *const index[] = {"rev-parse", "--path-format=absolute", "--git-path",
                                         "index", NULL};
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
-    return file_is_dir(t->path) && git(t->path, environ, index, NULL, &path, NULL) == 0 &&
+    return file_is_dir(t->path) && git(t->path, variables, index, NULL, &path, NULL) == 0 &&
            str_has(buf_str(&path), STR("/worktrees/")) && !file_exists(buf_cstr(&path));
 }
 
 /* True: it is kept. One git at a time. */
-static bool end_now(const struct worktree *t, char *const *environ)
+static bool end_now(const struct worktree *t, char *const *variables)
 {
     static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
     static const char *const head[] = {"rev-parse", "HEAD", NULL};
@@ -206,18 +206,18 @@ static bool end_now(const struct worktree *t, char *const *environ)
     bool is_kept = false;
 
     if (!file_is_dir(t->path))
-        (void)git(t->root, environ, prune, NULL, NULL, NULL);
-    else if (is_partial(t, environ))
-        is_kept = git(t->root, environ, remove, NULL, NULL, NULL) < 0;
+        (void)git(t->root, variables, prune, NULL, NULL, NULL);
+    else if (is_partial(t, variables))
+        is_kept = git(t->root, variables, remove, NULL, NULL, NULL) < 0;
     else
-        is_kept = git(t->path, environ, status, NULL, &dirty, NULL) < 0 || dirty.len ||
-                  git(t->path, environ, head, NULL, &now, NULL) < 0 ||
+        is_kept = git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len ||
+                  git(t->path, variables, head, NULL, &now, NULL) < 0 ||
                   !str_is(buf_str(&now), t->base) ||
-                  git(t->root, environ, remove, NULL, NULL, NULL) < 0;
+                  git(t->root, variables, remove, NULL, NULL, NULL) < 0;
     buf_clear(&now);
-    if (!is_kept && git(t->root, environ, tip, NULL, &now, NULL) == 0 &&
+    if (!is_kept && git(t->root, variables, tip, NULL, &now, NULL) == 0 &&
         str_is(buf_str(&now), t->base)) /* with commits it stays, and they can be found */
-        (void)git(t->root, environ, branch, NULL, NULL, NULL);
+        (void)git(t->root, variables, branch, NULL, NULL, NULL);
     owner_remove(t->path);
     return is_kept;
 }
@@ -227,7 +227,8 @@ static int is_owner(const struct dirent *e)
     return str_starts(str_of(e->d_name), STR("agent-")) && str_ends(str_of(e->d_name), STR(OWNER));
 }
 
-static void sweep_one(const char *root, const char *folder, const char *name, char *const *environ)
+static void sweep_one(const char *root, const char *folder, const char *name,
+                      char *const *variables)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(mem_freep) char *file = path_join(folder, name);
@@ -247,26 +248,26 @@ static void sweep_one(const char *root, const char *folder, const char *name, ch
     t.base = arena_cstr(&arena, part[2]);
     t.branch = arena_cstr(&arena, part[3]);
     if (str_starts(part[3], STR("worktree-agent-")))
-        (void)end_now(&t, environ);
+        (void)end_now(&t, variables);
 }
 
-static void sweep(const char *root, char *const *environ)
+static void sweep(const char *root, char *const *variables)
 {
     CLEANUP(mem_freep) char *folder = path_join(root, TREES);
     struct dirent **names = NULL;
     int n = scandir(folder, &names, is_owner, alphasort);
 
     for (int i = 0; i < n; i++) {
-        sweep_one(root, folder, names[i]->d_name, environ);
+        sweep_one(root, folder, names[i]->d_name, variables);
         free(names[i]); /* scandir()'s own */
     }
     free(names); /* the same */
 }
 
-void worktree_sweep(const char *root, char *const *environ)
+void worktree_sweep(const char *root, char *const *variables)
 {
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
-    sweep(root, environ);
+    sweep(root, variables);
     leave();
 }
 
@@ -297,7 +298,7 @@ bool worktree_again(struct str path, struct str branch, struct str base, const c
 
 /* ---- Made and ended ---- */
 
-int worktree_make(const char *dir, char *const *environ, const char *id, struct arena *arena,
+int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -308,11 +309,11 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
 
     if (enter(cancel, &busy) < 0)
         return err_set(err, ERR_CANCELLED, "interrupted");
-    rc = find_root(dir, environ, arena, cancel, &t, err);
+    rc = find_root(dir, variables, arena, cancel, &t, err);
     if (rc == 0)
         rc = make_folder(t.root, err);
     if (rc == 0)
-        sweep(t.root, environ);
+        sweep(t.root, variables);
     for (int attempt = 1; rc == 0; attempt++) { /* a name that is taken gets a number */
         buf_clear(&path);
         buf_clear(&branch);
@@ -328,7 +329,7 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
 
             rc = owner_write(buf_cstr(&path), buf_cstr(&branch), t.base, err);
             if (rc == 0)
-                rc = git(t.root, environ, add, cancel, /*ret=*/NULL, err);
+                rc = git(t.root, variables, add, cancel, /*ret=*/NULL, err);
             if (rc < 0)
                 owner_remove(buf_cstr(&path));
             if (rc == 0 || attempt == 9 || !err || !strstr(err->text, "already exists"))
@@ -339,7 +340,7 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
     if (rc < 0 && cancel_is_set(cancel) && path.len) { /* git was stopped in the middle */
         t.path = buf_cstr(&path);
         t.branch = buf_cstr(&branch);
-        (void)end_now(&t, environ);
+        (void)end_now(&t, variables);
     }
     leave();
     if (rc < 0)
@@ -350,14 +351,14 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
     return 0;
 }
 
-bool worktree_end(const struct worktree *t, char *const *environ)
+bool worktree_end(const struct worktree *t, char *const *variables)
 {
     bool is_kept;
 
     if (!t->path)
         return false;
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
-    is_kept = end_now(t, environ);
+    is_kept = end_now(t, variables);
     leave();
     return is_kept;
 }
