@@ -164,7 +164,7 @@ static int index_count_file(const char *path, struct cancel *cancel, struct stor
     return index_count(&source, &w, cancel, row, err);
 }
 
-/* Fills what is read from the file; identity and stat are there. */
+/* Fills in what comes from the file; identity and stat are set already. */
 static int index_read_file(const char *path, struct cancel *cancel, struct arena *arena,
                            struct store_session *row, struct err *err)
 {

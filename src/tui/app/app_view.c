@@ -271,13 +271,18 @@ static void say_run(struct chore *e)
 {
     struct say_chore *s = (struct say_chore *)e;
     struct spawner *spawner = host_spawner(s->host);
+    struct agents_note note = {
+        .permit = host_permit(s->host),
+        .workspace = host_workspace(s->host),
+        .to = str_of(s->id),
+        .text = buf_str(&s->text),
+    };
     char id[TASK_ID_MAX + 1];
 
     if (s->is_member)
         s->result = spawner->send(spawner, s->id, buf_str(&s->text), INPUT_NEXT, &s->err);
     else
-        s->result = agents_message(host_agents(s->host), /*by=*/NULL, str_of(s->id),
-                                   buf_str(&s->text), &s->resumed, id, &s->err);
+        s->result = agents_message(host_agents(s->host), &note, &s->resumed, id, &s->err);
 }
 
 static void say_done(struct chore *e, void *arg)
