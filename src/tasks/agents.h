@@ -53,10 +53,11 @@ int agents_new(const struct agents_spec *spec, struct agents **ret, struct err *
 void agents_close(struct agents *a);
 void agents_free(struct agents *a); /* NULL is fine */
 
-/* Of a session that is resumed: its agents are in the table again. notice() is called with the
- * notification of each that ran in the background when the session ended, and was not told. */
+/* Of a session that is resumed in dir: its agents are in the table again. notice() is called with
+ * the notification of each that ran in the background when the session ended, and was not told. */
 typedef void (*agents_notice_fn)(void *arg, const struct task_view *v, struct str text);
-void agents_recall(struct agents *a, const char *transcript, agents_notice_fn notice, void *arg);
+void agents_recall(struct agents *a, const char *transcript, const char *dir,
+                   agents_notice_fn notice, void *arg);
 
 /* ---- Types ---- */
 
