@@ -189,8 +189,8 @@ static bool main_has_terminal(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-/* Words that name no command are a prompt, for somebody who sits in front of it; but a first word
- * that is nearly a command ("docotr") was meant to be one. Behind "--" it never is. */
+/* Words that name no command are a prompt in an interactive run; but a first word that is nearly a
+ * command ("docotr") was meant to be one. After "--" it never is. */
 static bool main_is_prompt(const struct args *args)
 {
     struct str first = str_of(args->words.ptr[0]);

@@ -33,8 +33,8 @@ int file_replace_like(const char *path, struct str text, const struct stat *like
 int file_replace_at(int at, const char *path, struct str text, const struct stat *like,
                     struct err *err);
 
-/* Over what is there, and nobody waits for the disk: for what may be lost. A kill or another writer
- * may leave parts of two texts, which whoever reads it must notice. */
+/* Over the old contents, without waiting for the disk: for data that may be lost. A kill or another
+ * writer may leave parts of two texts, which readers must detect. */
 int file_overwrite(const char *path, struct str text, mode_t mode, struct err *err);
 
 /* mkdir -p. Existing folders keep their mode. */

@@ -1,5 +1,5 @@
 /*
- * shell: one command to its end; and the row of what is typed behind "!", which is in no list.
+ * shell: runs one command to its end; and the row of input after "!", which is in no list.
  */
 #include "slash/shell.h"
 

@@ -274,7 +274,7 @@ static void owner_let_go(struct run *owner)
     run_unref(owner);
 }
 
-/* It is over: its owner hears of it, then those who wait for it or for its slot. */
+/* It is over: notifies its owner, then those who wait for it or for its slot. */
 static void run_finish(struct run *r, const struct spawn_end *end)
 {
     struct agents *a = r->agents;
@@ -607,7 +607,7 @@ void run_stop(struct run *r, const char *by)
     }
     gate_give(&a->gate);
     VEC_EACH(&below, it) {
-        task_set_known(a->spec.tasks, (*it)->id); /* nobody is left who would hear of it */
+        task_set_known(a->spec.tasks, (*it)->id); /* no receiver is left */
         run_stop(*it, "parent");
         run_unref(*it);
     }
