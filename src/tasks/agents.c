@@ -314,7 +314,7 @@ static int check_session(struct agents *a, const struct run *parent, const struc
                        "the session has started %" PRId64 " agents, which is its limit "
                        "(agents.maxPerSession); do not retry",
                        a->started);
-    if (parent && parent->is_stopped) /* or one would be left that nobody stops */
+    if (parent && parent->is_stopped) /* or one would remain that is never stopped */
         return err_set(err, ERR_CANCELLED, "the agent %s was stopped", parent->id);
     if (r->depth > a->max_depth)
         return err_set(err, ERR_TOO_BIG,

@@ -1,7 +1,7 @@
 /*
  * Bash: one shell command, in the foreground or begun in the background (background.h).
  *
- * The tool thread takes the command's mail as it comes: output goes to a spool, its last lines to
+ * The tool thread takes the command's mail as it arrives: output goes to a spool, its last lines to
  * the front ends. proc enforces the time limit; a cancel returns at once, and the command is ended
  * in the background. Runs on a tool thread; sees only its call.
  */

@@ -2,9 +2,9 @@
  * A text file in memory as UTF-8, and back to disk as it was.
  *
  * UTF-16 (with its byte order mark) is decoded; the mark of UTF-8 is taken off. Everything else is
- * kept byte for byte, also what is not valid UTF-8, so that saving changes only the edited part.
- * Line endings are part of the text. Saving replaces the file a link points to, never the link,
- * whole or not at all, with the old mode and owner.
+ * kept byte for byte, including invalid UTF-8, so that saving changes only the edited part. Line
+ * endings are part of the text. Saving replaces the file a link points to, never the link, whole or
+ * not at all, with the old mode and owner.
  */
 #pragma once
 
