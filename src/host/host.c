@@ -332,6 +332,10 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
+    if (h->only_calls) {
+        models_none(&h->models, h->conf);
+        return 0;
+    }
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -404,11 +408,12 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
     host_extra_open(h);
+    h->defers = h->defers && !h->only_calls;
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
         host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
-    return host_start_mcp(h, ret_notes, err);
+    return h->only_calls ? 0 : host_start_mcp(h, ret_notes, err);
 }
 
 /* Before the agent takes it over. */
@@ -459,6 +464,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->only_calls = spec->only_calls;
     h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
