@@ -48,7 +48,7 @@ static const char runner[] =
     "  fi\n"
     "  number=$((number + 1))\n"
     "done > ../reports 2> /dev/null\n"
-    "kill $dog; wait\n:";
+    "exec 2> /dev/null; kill $dog; wait\n:";
 
 /* Commands; @ is a command again, % a word, & a script of sed, ^ one of awk. */
 static const char *const shapes[] = {
