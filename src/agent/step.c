@@ -139,8 +139,8 @@ static struct message *step_texts(const struct message *m)
     return texts;
 }
 
-/* Somebody has interrupted it: what a person has read of it stays. When the process has to go, the
- * turn stays open instead, and whoever goes on with it asks anew. */
+/* Interrupted: text that the user has read stays. When the process has to end, the turn stays open
+ * instead, and is asked anew when resumed. */
 static void step_cut(struct step *s, struct llm_call *call)
 {
     struct message *whole;
@@ -223,7 +223,7 @@ static void step_retry(struct step *s, const struct llm_event *ev)
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
-/* What is said aside is nobody's business. */
+/* Text said aside is not shown. */
 static bool step_is_said(enum llm_event_kind kind)
 {
     return kind == LLM_MESSAGE_START || kind == LLM_BLOCK_START || kind == LLM_BLOCK_DELTA ||
@@ -312,11 +312,34 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
+/* DISABLE_PROMPT_CACHING, or the one of the model's family: of other programs, and set where a
+ * gateway refuses the marks. */
+static bool cache_is_disabled(const struct conf *conf, const struct model *model)
+{
+    static const char *const names[][2] = {
+        {"DISABLE_PROMPT_CACHING", ""},
+        {"DISABLE_PROMPT_CACHING_HAIKU", "haiku"},
+        {"DISABLE_PROMPT_CACHING_SONNET", "sonnet"},
+        {"DISABLE_PROMPT_CACHING_OPUS", "opus"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = conf_env(conf, names[i][0]);
+
+        if (value && str_is_word_of(str_of(value), "1 true yes on") &&
+            str_has(model->name, str_of(names[i][1])))
+            return true;
+    }
+    return false;
+}
+
 enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
 {
     struct str ttl = conf_get_str(conf, "promptCaching");
     const struct json *per_model = conf_get(conf, "promptCaching");
 
+    if (cache_is_disabled(conf, model))
+        return CACHE_OFF;
     if (json_is(per_model, JSON_OBJECT)) {
         ttl = json_str(json_get_key(per_model, model->name));
         if (!ttl.len)
@@ -347,7 +370,7 @@ static void step_drop_images(struct step *s, const struct model *m)
 
     if (m->images || !m->known || !h->media)
         return;
-    (void)history_messages(h, &count); /* with what was said last */
+    (void)history_messages(h, &count); /* including the latest message */
     while (history_drop_media(h, MEDIA_OF_TOOL, &drops)) {
         agent_keep_drops(s->agent, &drops);
         drops.list.len = 0;
@@ -369,7 +392,7 @@ static struct str step_system_json(struct agent *a)
     return buf_str(&a->system_json);
 }
 
-/* The same bytes for every call, unless somebody wants the provider to read all of it anew. */
+/* The same bytes for every call, unless the provider is meant to read all of it anew. */
 static void step_system(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;
