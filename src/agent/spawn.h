@@ -92,6 +92,9 @@ struct spawner {
                 struct err *err);
     /* Its turn ends as an interrupt ends one, and what waits is dropped. Waits for neither. */
     int (*stop)(struct spawner *self, const char *id, struct err *err);
+    /* Frees it if it rests, as wait() and forget(). ERR_RETRY_LATER: it does not, or has just been
+     * sent something: it stays, and nothing sent is lost. */
+    int (*retire)(struct spawner *self, const char *id, struct spawn_end *ret, struct err *err);
     /* Stops it, waits for its end, frees it. */
     int (*forget)(struct spawner *self, const char *id, struct err *err);
 };

@@ -177,7 +177,8 @@ bool task_is_below(struct task_table *t, const char *by, const char *id);
 size_t task_running(struct task_table *t, unsigned kinds, const char *owner, bool background);
 /* by NULL: the user, who may stop and read all. ERR_NOT_FOUND: names those there are.
  * ERR_UNSUPPORTED: it cannot be stopped. Stopping one that is over is an error that says how it
- * ended. An agent that stops a task gets no notification of the end. */
+ * ended. An agent that stops a task gets no notification that it was killed; a task that had ended
+ * by itself before it was reached is notified as any. */
 int task_stop(struct task_table *t, const char *by, struct str id, struct err *err);
 int task_output(struct task_table *t, const char *by, struct str id, struct buf *ret,
                 struct err *err);

@@ -19,7 +19,7 @@
 #include "base/id.h"
 
 #define PATH_MAX_REAL ((size_t)64 << 10)
-#define PATH_MAX_LINKS 40 /* followed, one behind the other */
+#define PATH_MAX_LINKS 40 /* followed, one after the other */
 
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
 {
@@ -60,7 +60,7 @@ int fd_write_all(int fd, struct str bytes, struct err *err)
         ssize_t n = write(fd, bytes.ptr, bytes.len);
 
         if (n < 0 && errno == EAGAIN) {
-            /* Whoever gave us the descriptor had made it non-blocking, as event loops do. */
+            /* The descriptor was made non-blocking by its creator, as event loops do. */
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
@@ -93,13 +93,14 @@ struct file_look {
     bool has_owner;
     uid_t uid;
     gid_t gid;
+    bool skips_sync;
 };
 
 /* Writes and syncs the temporary file; the caller removes it when this fails. */
 static int file_fill(int fd, struct str text, const struct file_look *look, struct err *err)
 {
     /* Before the mode: a change of owner takes set-user-ID away. Only root may give files away;
-     * that the group stays is worth a try of its own. */
+     * keeping the group is worth a separate try. */
     if (look->has_owner && (look->uid != geteuid() || look->gid != getegid()) &&
         fchown(fd, look->uid, look->gid) < 0)
         (void)!fchown(fd, (uid_t)-1, look->gid);
@@ -107,7 +108,7 @@ static int file_fill(int fd, struct str text, const struct file_look *look, stru
         return err_sys(err, ERR_IO, "cannot set the mode");
     if (file_write_all(fd, text, err) < 0)
         return -1;
-    if (fsync(fd) < 0)
+    if (!look->skips_sync && fsync(fd) < 0)
         return err_sys(err, ERR_IO, "cannot sync");
     return 0;
 }
@@ -140,6 +141,8 @@ static int file_put(int at, const char *path, struct str text, const struct file
     }
     /* The rename itself must survive a power cut; a file system that cannot sync a
      * folder is fine. */
+    if (look->skips_sync)
+        return 0;
     dir_fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0)
         (void)fsync(dir_fd);
@@ -149,6 +152,13 @@ static int file_put(int at, const char *path, struct str text, const struct file
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
 {
     return file_put(AT_FDCWD, path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
+}
+
+int file_renew(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    struct file_look look = {.has_mode = true, .mode = mode, .skips_sync = true};
+
+    return file_put(AT_FDCWD, path, text, &look, err);
 }
 
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err)
@@ -244,7 +254,7 @@ void path_walk(struct buf *to, struct str path)
     struct str part;
 
     if (to->len <= to->max && path.len <= to->max - to->len && path_is_plain(path)) {
-        buf_add(to, path); /* as mostly */
+        buf_add(to, path); /* the usual case */
         return;
     }
     while (str_cut(&path, '/', &part)) {
@@ -262,7 +272,7 @@ void path_walk(struct buf *to, struct str path)
     }
 }
 
-/* What is still to be walked, once a link has been met. */
+/* The rest of the path to walk, once a link has been met. */
 static void path_go_by_link(struct buf *rest, struct str target, struct str left)
 {
     CLEANUP(buf_release) struct buf next = BUF_INIT(PATH_MAX_REAL);
@@ -271,7 +281,7 @@ static void path_go_by_link(struct buf *rest, struct str target, struct str left
     buf_move(rest, &next);
 }
 
-/* As the kernel walks, one look at each part. What is not there yet is added by name. */
+/* As the kernel walks, one look at each part. Missing parts are added by name. */
 char *path_real(const char *path)
 {
     struct buf at = BUF_INIT(PATH_MAX_REAL);

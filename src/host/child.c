@@ -62,6 +62,7 @@ struct child {
     void *rests_arg;
 
     atomic_size_t pins; /* grow under the table's gate, shrink under the child's */
+    bool is_retiring;   /* under the table's gate: nothing more is sent to it */
     struct gate gate;   /* of what follows */
     uint64_t news;      /* grows whenever those who wait have to look again */
     bool is_leaving;
@@ -86,16 +87,25 @@ void spawn_end_release(struct spawn_end *e)
 
 /* ---- Found ---- */
 
+/* The table's gate is taken. */
+static struct child *child_find(struct children *all, const char *id)
+{
+    VEC_EACH(&all->list, c) {
+        if (strcmp((*c)->id, id) == 0)
+            return *c;
+    }
+    return NULL;
+}
+
 /* NULL: there is none, or it is about to go. */
 static struct child *child_pin(struct children *all, const char *id, struct err *err)
 {
-    struct child *found = NULL;
+    struct child *found;
 
     gate_take(&all->gate);
-    VEC_EACH(&all->list, c) {
-        if (strcmp((*c)->id, id) == 0)
-            found = *c;
-    }
+    found = child_find(all, id);
+    if (found && found->is_retiring)
+        found = NULL;
     if (found)
         atomic_fetch_add(&found->pins, 1);
     gate_give(&all->gate);
@@ -526,6 +536,20 @@ static int spawn_start(struct spawner *self, const struct spawn_spec *spec,
     return rc;
 }
 
+/* How its last turn ended. */
+static void child_read_end(struct child *c, struct spawn_end *ret)
+{
+    gate_take(&c->gate);
+    *ret = (struct spawn_end){
+        .turn = c->turn ? event_ref(c->turn) : NULL,
+        .tool_uses = c->tool_uses,
+        .duration_ms = clock_mono_ms() - c->start_ms,
+    };
+    gate_give(&c->gate);
+    ret->usd = spending_usd(c->spending, &ret->cost_unknown);
+    spending_usage(c->spending, &ret->usage);
+}
+
 static int spawn_wait(struct spawner *self, const char *id, struct cancel *cancel,
                       struct spawn_end *ret, struct err *err)
 {
@@ -554,15 +578,7 @@ static int spawn_wait(struct spawner *self, const char *id, struct cancel *cance
     if (!rests)
         return err_set(err, ERR_CANCELLED, "%s",
                        is_leaving ? "the agent has ended" : "interrupted");
-    gate_take(&c->gate);
-    *ret = (struct spawn_end){
-        .turn = c->turn ? event_ref(c->turn) : NULL,
-        .tool_uses = c->tool_uses,
-        .duration_ms = clock_mono_ms() - c->start_ms,
-    };
-    gate_give(&c->gate);
-    ret->usd = spending_usd(c->spending, &ret->cost_unknown);
-    spending_usage(c->spending, &ret->usage);
+    child_read_end(c, ret);
     return 0;
 }
 
@@ -625,13 +641,58 @@ static int spawn_forget(struct spawner *self, const char *id, struct err *err)
     return 0;
 }
 
+/* From here on no message can reach it; senders that had begun are done. */
+static struct child *child_close(struct children *all, const char *id)
+{
+    struct child *c;
+
+    gate_take(&all->gate);
+    c = child_find(all, id);
+    if (c && !c->is_retiring)
+        c->is_retiring = true;
+    else
+        c = NULL;
+    gate_give(&all->gate);
+    if (!c)
+        return NULL;
+    gate_take(&c->gate);
+    while (atomic_load(&c->pins))
+        gate_wait(&c->gate, /*deadline_ms=*/-1);
+    gate_give(&c->gate);
+    return c;
+}
+
+static int spawn_retire(struct spawner *self, const char *id, struct spawn_end *ret,
+                        struct err *err)
+{
+    struct children *all = (struct children *)self;
+    struct child *c = child_close(all, id);
+    bool rests = c && agent_rests(c->agent);
+
+    if (!c)
+        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.40s'", id);
+    gate_take(&all->gate);
+    c->is_retiring = rests;
+    for (size_t i = 0; i < all->list.len && rests; i++) {
+        if (all->list.ptr[i] == c)
+            all->list.ptr[i] = all->list.ptr[--all->list.len];
+    }
+    gate_give(&all->gate);
+    if (!rests)
+        return err_set(err, ERR_RETRY_LATER, "the agent %s works", id);
+    child_read_end(c, ret);
+    child_end(c);
+    return 0;
+}
+
 /* ---- All of them ---- */
 
 struct children *children_new(struct host *h)
 {
     struct children *all = mem_zalloc(sizeof(*all));
 
-    all->spawner = (struct spawner){spawn_start, spawn_wait, spawn_send, spawn_stop, spawn_forget};
+    all->spawner = (struct spawner){spawn_start, spawn_wait,   spawn_send,
+                                    spawn_stop,  spawn_retire, spawn_forget};
     all->host = h;
     gate_init(&all->gate);
     return all;
