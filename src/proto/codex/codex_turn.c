@@ -424,8 +424,9 @@ static void send_run(struct call_chore *c)
     }
     if (t->effort.len && effort_parse(buf_str(&t->effort), &effort))
         host_set_effort(h, effort);
-    if (t->schema.len)
-        (void)host_set_schema(h, buf_str(&t->schema), /*err=*/NULL);
+    /* Of this turn alone; what joins a turn does not change its form. */
+    if (!host_in_turn(h) && host_set_schema(h, buf_str(&t->schema), &c->err) < 0)
+        return;
     (void)slash_send(c->live->slash, &t->input, &c->err);
 }
 
