@@ -63,8 +63,8 @@ bool tool_about_goes_on(const struct json *input)
 
 /* ---- An input without its end ---- */
 
-/* Behind the string whose opening quote has been passed; its raw bytes in *ret. False: it goes on
- * behind what is there. */
+/* The rest after the string whose opening quote has been passed; its raw bytes in *ret. False: the
+ * string does not end here. */
 static bool partial_string(struct str *rest, struct str *ret)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
 /*
- * doctor: what is here and what is not, as a list of findings.
+ * doctor: checks of the installation, as a list of findings.
  */
 #include "host/doctor.h"
 

@@ -181,7 +181,7 @@ static void host_make_workspace(struct host *h)
     h->briefing.where = (struct context_spec){
         .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
-    if (past && past->todos.len) /* somebody may look before the agent begins */
+    if (past && past->todos.len) /* observers may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
 
@@ -244,7 +244,7 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
     return trusted;
 }
 
-/* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */
+/* Only if the agent exists: the caller that sets a goal calls host_wake() when all is ready. */
 static int host_nudge(void *arg, struct err *err)
 {
     struct agent *a = host_running(arg);
@@ -296,8 +296,8 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
     return goals_new(&spec, ret_notes, &h->goals, err);
 }
 
-/* The network, where a model needs it. Its thread loads libcurl at once, and while a library is
- * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
+/* The network, where a model needs it. Its thread loads libcurl at once, and no thread can be
+ * started while a library is being loaded: threads needed during that time are started before. */
 int host_connect(struct host *h, struct err *err)
 {
     bool for_hooks = h->registry && hook_registry_has_type(h->registry, HANDLER_HTTP);
@@ -305,7 +305,7 @@ int host_connect(struct host *h, struct err *err)
     if (h->net)
         return 0;
     if (!models_need_net(&h->models)) {
-        if (for_hooks) /* which say themselves what is wrong with it */
+        if (for_hooks) /* which report their own problems */
             h->net = hub_net(h->hub, h->conf, /*err=*/NULL);
         return 0;
     }
@@ -313,12 +313,10 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Prompt and models. Before them begins what takes its time and is asked for later: early, git;
- * else a try to confine something. libcurl is loaded as soon as it is known to be needed; the
- * session is made meanwhile, and who waits for libcurl has the time to try. Not for a session that
- * goes on: it asks git nothing, and threads read its file. What fails here early is tried again
- * when it is used.
- */
+/* Prompt and models. Slow work whose result is needed later starts first: git if early, else a test
+ * of the sandbox. libcurl is loaded as soon as it is known to be needed; the session is made at the
+ * same time, and the wait for libcurl leaves time for the test. Not for a resumed session: it asks
+ * git nothing, and threads read its file. An early failure here is tried again on use. */
 static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
                       struct err *err)
 {
@@ -344,8 +342,8 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     return 0;
 }
 
-/* What the settings want and cannot have is said; what they have not asked for, only where it makes
- * a difference. */
+/* Reports what the settings require and cannot have; other missing parts only where it makes a
+ * difference. */
 static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 {
     enum permit_mode mode = permit_mode(h->permit);
@@ -353,7 +351,7 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 
     if (!sandbox_in_force(h->sandbox, h->permit) ||
         (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
-        return; /* and nobody waits for the answer */
+        return; /* and no caller waits for the answer */
     state = sandbox_state(h->sandbox);
     if (state == SANDBOX_NEEDED)
         strv_addf(ret_notes,
@@ -527,15 +525,13 @@ void host_free(struct host *h)
         runner_mute(h->runner);
     agents_close(h->agents);
     team_close(h->team);
-    children_free(h->children); /* what they cost is told to the main agent */
+    children_free(h->children); /* their costs are reported to the main agent */
     agent_free(h->agent);
     agents_free(h->agents);
     definitions_unref(h->types_read);
     inputs_free(h->own_inputs);
     team_free(h->team);
-    /* What was proven stays as it is: a command that undoes it when it is told to end gets no
-     * chance.
-     */
+    /* Verified work stays as it is: a command that would undo it on SIGTERM gets no chance. */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
     conf_unlisten(h->conf, host_may_change, h);
@@ -550,7 +546,7 @@ void host_free(struct host *h)
     mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
-    mcp_free(h->mcp); /* behind the rows that name its servers */
+    mcp_free(h->mcp); /* after the rows that name its servers */
     strv_release(&h->mcp_roots);
     arena_release(&h->mcp_arena);
     vec_release(&h->tools);

@@ -159,7 +159,7 @@ static bool models_same_letters(struct str a, struct str b)
     }
 }
 
-/* Nothing is said of names that are far from all others: somebody may have such a model. */
+/* Names that are far from all others are not reported: they may be custom models. */
 static void models_note_name(const char *key, struct str name, struct strv *ret_notes)
 {
     size_t slash = str_chr(name, '/');

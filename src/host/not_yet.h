@@ -1,6 +1,6 @@
 /*
- * What a folder or its user has set up that tenax cannot use yet: named once at start, so that
- * nobody has to find out. The list in not_yet.c is the only place that knows.
+ * Parts of the setup of a folder or user that tenax cannot use yet: named once at start, so that
+ * users need not find out. The list in not_yet.c is the only place that knows.
  */
 #pragma once
 

@@ -116,7 +116,16 @@ size_t agents_send_away(struct agents *a, struct str tool_use_id);
 /* All that run in the background are stopped, as by the user; how many. */
 size_t agents_stop_background(struct agents *a);
 
+/* Lent for the call. */
+struct agents_note {
+    const struct identity *by;
+    struct permit *permit;       /* of the sender: an agent that is resumed gets no wider mode */
+    struct workspace *workspace; /* the same: where it works when its own worktree is gone */
+    struct str to, text;
+    struct cancel *cancel;
+};
+
 /* SendMessage: to one by id or name. *ret_resumed: it had ended, and is resumed. Fails with a
  * sentence for the model. */
-int agents_message(struct agents *a, const struct identity *by, struct str to, struct str text,
-                   bool *ret_resumed, char ret_id[static TASK_ID_MAX + 1], struct err *err);
+int agents_message(struct agents *a, const struct agents_note *note, bool *ret_resumed,
+                   char ret_id[static TASK_ID_MAX + 1], struct err *err);

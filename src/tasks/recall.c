@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "conf/conf.h"
 #include "json/json.h"
 #include "tasks/inside.h"
 
@@ -52,6 +53,17 @@ static enum task_state state_of(struct str name)
     return TASK_STOPPED;
 }
 
+/* Its worktree goes if nothing in it has changed, as if it had ended. */
+static void sweep_tree(struct agents *a, const struct json *meta)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str path = json_get_str(meta, "worktreePath");
+    size_t at = str_find(path, STR("/.tenax/worktrees/agent-"));
+
+    if (at < path.len)
+        worktree_sweep(arena_cstr(&arena, str_first(path, at)), conf_environ(a->spec.conf));
+}
+
 static void recall_one(struct agents *a, const char *id, const struct json *meta,
                        const char *transcript, agents_notice_fn notice, void *arg)
 {
@@ -82,6 +94,8 @@ static void recall_one(struct agents *a, const char *id, const struct json *meta
     spec.output_file = buf_str(&output);
     task_restore(a->spec.tasks, parent.len ? arena_cstr(&arena, parent) : IDENTITY_MAIN, &spec,
                  was_running ? TASK_STOPPED : state);
+    if (was_running)
+        sweep_tree(a, meta);
     buf_addf(&told, "\"runId\":\"%s\"", spec.run);
     if (!was_running || !spec.is_background || parent.len || !*spec.run ||
         file_has(transcript, buf_str(&told)) || !task_look(a->spec.tasks, str_of(id), &arena, &v))

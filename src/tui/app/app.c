@@ -1,9 +1,9 @@
 /*
  * app: the terminal UI put together, and its event loop.
  *
- * The loop waits in one poll(): for keys, for mail (a wake of the feed, an ask, a chore that is
- * done, a signal), and for the next time something shown changes by itself. Whatever came is dealt
- * with, then at most one frame is drawn. Nothing here waits for anybody: what would is a chore
+ * The loop waits in one poll(): for keys, for mail (a wake of the feed, an ask, a finished chore, a
+ * signal), and for the next time that something on the screen changes by itself. It handles
+ * whatever arrived, then draws at most one frame. Nothing here blocks: work that would is a chore
  * (chore.h). The thread of tui_run().
  */
 #include "tui/app/app.h"
@@ -153,7 +153,8 @@ static bool app_past(void *arg, size_t i, struct str *ret)
 
 /* ---- the loop ---- */
 
-/* What was typed before the terminal was ours has Enter as a newline: it was cooked. */
+/* Input typed before we took over the terminal has Enter as a newline, because the line discipline
+ * was in cooked mode. */
 static void app_uncook(struct app *a, char *bytes, size_t n)
 {
     for (size_t i = 0; i < n && a->early_bytes > 0; i++, a->early_bytes--) {
@@ -337,7 +338,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
     app_front_init(a);
 }
 
-/* The terminal first: whoever waits for an agent to end shall have it back meanwhile. */
+/* Restore the terminal first, so that the user can use it while an agent is still ending. */
 static void app_release(struct app *a)
 {
     app_panels_release(a); /* answers those who wait */
@@ -345,7 +346,7 @@ static void app_release(struct app *a)
     term_close(a->term);
     signals_divert(/*fn=*/NULL, /*arg=*/NULL);
     mailbox_close(a->mailbox); /* a session that was just made may lie in it: its end takes time */
-    app_unwatch(a);            /* nobody is asked any more, so nobody waits for an answer */
+    app_unwatch(a);            /* no more asks arrive, so no one waits for an answer */
     crew_free(a->crew);        /* what runs there knows the session: before that goes */
     app_close(a);
     desk_free(a->desk);

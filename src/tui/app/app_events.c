@@ -25,11 +25,11 @@
 #define EVENTS_PIECE ((size_t)4 << 10)
 #define EVENTS_EACH 100 /* what an event without text counts */
 #define EVENTS_LONG_TURN_MS 10000
-#define EVENTS_COST_USD 5 /* when somebody is asked whether it may go on */
+#define EVENTS_COST_USD 5 /* cost at which the user is asked whether to continue */
 
 /* ---- the title ---- */
 
-/* Views that are only read keep nobody waiting. */
+/* Read-only views keep no one waiting. */
 static bool somebody_waits(const struct app *a)
 {
     VEC_EACH(&a->panels, p) {
@@ -239,7 +239,7 @@ static void app_event(struct app *a, const struct event *e)
     switch (e->kind) {
     case EVENT_TURN_STARTED:
         a->turn_ms = clock_mono_ms();
-        a->has_spoken = true; /* whoever it was */
+        a->has_spoken = true; /* by any sender */
         app_sent_begins(a, e->id);
         event_model(a);
         break;
@@ -292,7 +292,7 @@ static void app_event(struct app *a, const struct event *e)
     }
 }
 
-/* One event, or a piece of it: deltas that nobody had time for come merged, megabytes at once. */
+/* One event, or a piece of it: deltas that piled up arrive merged, megabytes at once. */
 static void event_take_piece(struct app *a)
 {
     struct event *e = a->held;
@@ -306,7 +306,7 @@ static void event_take_piece(struct app *a)
         return;
     }
     rest = str_from(e->text, a->held_at);
-    memcpy(&piece, e, offsetof(struct event, refs)); /* others count in what is behind that */
+    memcpy(&piece, e, offsetof(struct event, refs)); /* other values share the bits after that */
     piece.text = str_clip(rest, EVENTS_PIECE);
     app_event(a, &piece);
     a->taken += piece.text.len;
@@ -315,8 +315,8 @@ static void event_take_piece(struct app *a)
         event_unref(TAKE_PTR(a->held));
 }
 
-/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. What
- * is left waits for the next one; when the terminal is slow, so does the agent in the end. */
+/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. The
+ * rest waits for the next frame; a slow terminal slows the agent down in the end. */
 void app_take_events(struct app *a)
 {
     uint64_t seq;

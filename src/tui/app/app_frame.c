@@ -30,8 +30,8 @@
 #define FRAME_PANEL_ROWS 12 /* that a question has before the status has more than one */
 #define FRAME_LEAST_ROWS 6  /* of the window: fewer, and a question has all of them */
 #define FRAME_LOW_ROWS 12   /* of the window: lower, rows are cut to any length */
-/* Rows of the smallest window that may be had from what is shown, however full it gets: 79 cells of
- * what runs, 59 of the status. */
+/* Least rows that the live view keeps in the smallest window, however full it gets: 79 cells of
+ * running work, 59 of the status. */
 #define FRAME_LEAST_LIVE 4
 #define FRAME_LEAST_BELOW 3
 
@@ -134,9 +134,9 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
     }
 }
 
-/* Parts what is being written from what is said about the session. It stands below the draft: above
- * it, it would keep the terminal's own cursor out of the draft (screen.h), for it breaks into many
- * rows when the window is made narrow. */
+/* Separates the draft from the information about the session. It stands below the draft: above, it
+ * would keep the terminal's own cursor out of the draft (screen.h), because it breaks into many
+ * rows when the window gets narrower. */
 static void frame_rule(const struct view *v, struct lines *ret)
 {
     for (int i = 0; i < v->cols; i++)
@@ -157,7 +157,7 @@ static struct str frame_hint(const struct app *a)
 
 /* ---- the frame ---- */
 
-/* What a person writes, and the rule and the list of completions behind it: rows of a frame. */
+/* The draft, and the rule and the list of completions after it: rows of a frame. */
 struct draft {
     size_t from, to;
     size_t list_from, list_to;
@@ -175,7 +175,7 @@ static int frame_status_rows(const struct view *v, bool is_asked)
     return most > 1 ? most : 1;
 }
 
-/* The draft, the rule, and what the editor shows behind its text. */
+/* The draft, the rule, and what the editor shows after its text. */
 static void frame_editor(struct app *a, const struct lines *editor, bool has_rule,
                          const struct view *v, struct draft *d)
 {
@@ -227,7 +227,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
             part.rows = 1;
         }
         has_rule = part.rows >= FRAME_ROOMY_ROWS && !v->plain;
-        if (has_rule) /* and air above what is written */
+        if (has_rule) /* and a blank row above the draft */
             lines_end(&queue);
         part.rows = v->rows - (int)lines_count(&below) - (int)lines_count(&queue) - has_rule;
         editor_draw(a->editor, &part, frame_hint(a), &editor, ret_cursor);
@@ -257,16 +257,16 @@ static bool frame_is_hint(const struct draft *draft, size_t row)
     return row == draft->from && draft->from == draft->to;
 }
 
-/* A list of completions is there for a moment and is read meanwhile, and a rule that changed its
- * length with what runs above it would look broken. */
+/* A list of completions is short-lived but must be readable, and a rule whose length changed with
+ * the rows above it would look broken. */
 static bool frame_is_whole(const struct view *window, const struct draft *draft, size_t row)
 {
     return row >= draft->list_from && row < draft->list_to && window->rows >= FRAME_LOW_ROWS;
 }
 
-/* How many rows of the smallest window a row may be cut to at least. A person reads what runs now,
- * and a window may be made narrow some day: only a low one, where little fits anyway, is cut to
- * less than can be read. */
+/* The least number of rows of the smallest window that a row may be cut to. The user must be able
+ * to read running work, and a window may become narrower: only in a low one, where little fits
+ * anyway, are rows cut further. */
 static size_t frame_least(const struct view *window, const struct draft *draft, size_t row)
 {
     if (frame_is_whole(window, draft, row))
@@ -303,9 +303,9 @@ static size_t frame_narrow_rows(const struct app *a, const struct view *window,
     return rows;
 }
 
-/* How many rows of the smallest window a row that is only said by us may take, so that all of the
- * region would fit into it. What a person writes or is asked stays as it is, and where that and
- * what must be readable is too much, so does the rest. */
+/* The most rows of the smallest window that one of our own rows may take so that the whole region
+ * fits. The draft and questions to the user are never cut; if they and the readable minimum need
+ * too much, nothing else is cut either. */
 static size_t frame_most(const struct app *a, const struct view *window, const struct draft *draft)
 {
     size_t room = screen_room(a->screen, a->text_rows, lines_count(&a->region));
@@ -370,7 +370,7 @@ static void frame_inline(struct app *a, struct view *v)
 
     if (lost)
         chat_lost(a->chat, lost);
-    if (v->plain) /* a panel prints its rows behind the words that asked for it */
+    if (v->plain) /* a panel prints its rows after the text that opened it */
         frame_commit(a, v);
     frame_lower(a, v, &cursor, &draft);
     v->rows -= (int)lines_count(&a->part);
@@ -494,13 +494,13 @@ int64_t app_due(struct app *a)
     if (a->is_away)
         return -1;
     if (term_wants_write(a->term))
-        return due_ms; /* nothing is drawn before it has taken what is written */
+        return due_ms; /* nothing is drawn before it has read its input */
     if (panel)
         moves_ms = sooner(moves_ms, panel->kind->due ? panel->kind->due(panel) : -1);
     if ((moves_ms >= 0 && moves_ms <= now_ms) || (slow_ms > a->framed_ms && slow_ms <= now_ms))
         a->is_dirty = true;
     if (a->is_dirty || a->more_events || (moves_ms >= 0 && moves_ms < next_ms))
-        moves_ms = next_ms; /* never sooner: nobody waits for it awake */
+        moves_ms = next_ms; /* never sooner: no need to wake up early for it */
     if (moves_ms >= 0 && moves_ms < held_ms)
         moves_ms = held_ms;
     due_ms = sooner(due_ms, moves_ms);

@@ -237,7 +237,7 @@ static void key_editor(struct app *a, const struct keypress *k)
 
 /* ---- all keys ---- */
 
-/* True: it was not a key of a person's. */
+/* True: it was not a key press of the user. */
 static bool key_is_terminals(struct app *a, const struct keypress *k)
 {
     if (k->code != KEY_REPLY && k->code != KEY_FOCUS_IN && k->code != KEY_FOCUS_OUT)
@@ -248,8 +248,8 @@ static bool key_is_terminals(struct app *a, const struct keypress *k)
     return true;
 }
 
-/* What was typed fast comes as one piece. A panel wants keys: "1" closes it, the rest is not for
- * it. True: it was several. */
+/* Keys typed fast arrive as one piece. A panel takes single keys: "1" closes it, and the rest is
+ * not for it. True: it was several. */
 static bool key_is_several(struct app *a, const struct keypress *k)
 {
     struct keypress one = *k;

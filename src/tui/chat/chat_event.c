@@ -52,7 +52,7 @@ static void on_step_done(struct chat *c, const struct event *e, int64_t now_ms)
     c->doing = c->calls.len ? DOING_CALLS : DOING_JUDGE;
 }
 
-/* What was read of it stays. */
+/* The part already read stays. */
 static void on_step_cut(struct chat *c, const struct event *e, int64_t now_ms)
 {
     (void)e;
@@ -255,7 +255,7 @@ static void on_tool_done(struct chat *c, const struct event *e, int64_t now_ms)
     c->doing = c->calls.len ? DOING_CALLS : DOING_WAIT;
 }
 
-/* ---- What was said ---- */
+/* ---- User messages ---- */
 
 static bool was_said(struct chat *c, struct str uuid)
 {
@@ -263,7 +263,7 @@ static bool was_said(struct chat *c, struct str uuid)
         if (!str_is(uuid, c->said.ptr[i]))
             continue;
         mem_freep(&c->said.ptr[i]);
-        for (size_t j = i; j < c->said.len; j++) /* and the NULL behind them */
+        for (size_t j = i; j < c->said.len; j++) /* and the terminating NULL */
             c->said.ptr[j] = c->said.ptr[j + 1];
         c->said.len--;
         return true;
@@ -291,8 +291,8 @@ static void add_input(struct chat *c, const struct event *e)
         (void)chat_add_text(c, ITEM_SAID, ROLE_SAID, /*mark=*/NULL, buf_str(&text));
 }
 
-/* Most of what tenax adds is for the model alone. That a hook has sent it back is not: nothing else
- * says why it goes on. A goal's verdict has said so itself. */
+/* Most of the text tenax adds is for the model alone. Feedback of a hook is shown too: otherwise
+ * there is no visible reason for another step. A goal's verdict has its own entry. */
 static void add_feedback(struct chat *c, struct str text)
 {
     static const struct str feedback = STR_INIT("Stop hook feedback:\n");
@@ -405,7 +405,7 @@ static void on_hook_started(struct chat *c, const struct event *e, int64_t now_m
     c->hook_ms = now_ms;
 }
 
-/* One that fails is told of by a notice, one that refuses by the call it refuses. */
+/* One that fails is reported by a notice, one that refuses by the call it refuses. */
 static void on_hook_done(struct chat *c, const struct event *e, int64_t now_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * EVENT_LINE);

@@ -97,7 +97,7 @@ static void tell_result(struct chat *c, const struct json *entry, const struct j
     struct event *e;
 
     if (!call)
-        return; /* its call is not among what is shown */
+        return; /* its call is not shown */
     e = event_new(EVENT_TOOL_DONE);
     e->id = arena_str(&e->arena, json_get_str(block, "tool_use_id"));
     e->name = arena_str(&e->arena, str_of(call->name));
@@ -206,7 +206,7 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
     return 0;
 }
 
-/* Without what only the model reads: nobody would find it again. */
+/* Without messages that only the model reads: the user would not recognize them. */
 static size_t count_messages(const struct load *load, size_t to)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /*
- * tool_result: how results read, a row per tool. What a person looks for comes first: counts of
- * what was found, the lines of a change, the end of a command's output. UI thread.
+ * tool_result: how results are shown, one row per tool. The most useful information comes first:
+ * counts of matches, changed lines, the end of a command's output. UI thread.
  */
 #include "tui/chat/tool_result.h"
 
@@ -68,7 +68,7 @@ static void put_more(const struct tool_result_view *r, size_t n)
              n == 1 ? "" : "s");
 }
 
-/* Some lines from here on; returns what is behind them. */
+/* Some lines from here on; returns the rest. */
 static struct str put_lines(const struct tool_result_view *r, struct style style, struct str text,
                             size_t n)
 {
@@ -91,7 +91,7 @@ static void put_head(const struct tool_result_view *r, struct style style, struc
     text = without_end(text);
     n = count_lines(text);
     if (n == max + 1 || r->tool->is_whole)
-        max = n; /* the line that says so would be as long */
+        max = n; /* the line that reports it would be as long */
     if (text.len)
         (void)put_lines(r, style, text, max);
     put_more(r, n > max ? n - max : 0);
@@ -128,7 +128,7 @@ static void draw_output(const struct tool_result_view *r)
     put_tail(r, STYLE(ROLE_FAINT), r->tool->text, 0, RESULT_LINES);
 }
 
-/* What was found, behind the title: nothing else is shown of it. */
+/* Counts of results, after the title: nothing else of it is shown. */
 static void title_read(const struct tool_result_view *r, struct lines *ret)
 {
     const struct json *file = json_get(r->data, "file");
