@@ -48,6 +48,7 @@ struct recall;
 struct referee;
 struct spawner;
 struct team;
+struct tool_result;
 struct toolbox;
 struct workspace;
 
@@ -212,6 +213,15 @@ enum cache_break agent_cache_break(const struct agent *a);
 /* The size of the last call, as the provider has counted it; an estimate after a compaction, or
  * when a conversation is resumed; 0: unknown yet. */
 int64_t agent_context_tokens(const struct agent *a);
+
+/* A call of a tool that belongs to no turn, with hooks, rules and questions as in one. Waits for
+ * its end; any thread, several at once. ret: TOOL_RESULT_INIT; what fails is a result that says so.
+ * -1: cancelled. */
+struct agent_tool_use {
+    struct str id, name, input; /* "toolu_…", "Bash", a JSON object */
+};
+int agent_call_tool(struct agent *a, const struct agent_tool_use *use, struct cancel *cancel,
+                    struct tool_result *ret, struct err *err);
 
 /* Asks the referee again whether there is something to do, when it is idle. */
 void agent_nudge(struct agent *a);

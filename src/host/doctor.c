@@ -92,7 +92,8 @@ static void doctor_confinement(struct doctor *d)
     if (is_none)
         doctor_add(d, HEALTH_WARN, "sandbox",
                    "to have one: Linux 5.12 or newer and user namespaces (in a container, let it "
-                   "make them); until then commands ask");
+                   "make them; in a chroot, make its folder a mount point: mount --bind DIR DIR); "
+                   "until then commands ask");
 }
 
 /* Where the checks of a goal are confirmed. */

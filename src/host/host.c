@@ -37,6 +37,7 @@
 #include "host/not_yet.h"
 #include "host/project.h"
 #include "host/reload.h"
+#include "host/resumed.h"
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
@@ -332,6 +333,10 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
+    if (h->only_calls) {
+        models_none(&h->models, h->conf);
+        return 0;
+    }
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -400,15 +405,18 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         grep_note(h->conf, ret_notes);
     if (!h->source && h->is_interactive)
         not_yet_note(h->conf, ret_notes);
+    if (!h->source)
+        resumed_note(h->session, h->conf, h->args, ret_notes);
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
     host_extra_open(h);
+    h->defers = h->defers && !h->only_calls;
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
         host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
-    return host_start_mcp(h, ret_notes, err);
+    return h->only_calls ? 0 : host_start_mcp(h, ret_notes, err);
 }
 
 /* Before the agent takes it over. */
@@ -459,6 +467,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->only_calls = spec->only_calls;
     h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;

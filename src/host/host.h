@@ -21,6 +21,7 @@
 #include "llm/event.h"
 
 struct agent_input;
+struct agent_tool_use;
 struct args;
 struct asks;
 struct buf;
@@ -51,6 +52,7 @@ struct spawner;
 struct team;
 struct strv;
 struct tool_entry;
+struct tool_result;
 struct workspace;
 
 #define HOST_MAX_HOOKS 4
@@ -85,6 +87,7 @@ struct host_spec {
     int64_t thinking_budget;
     bool hides_thinking; /* thinking is not shown: its text is not requested */
     const char *source;  /* how it begins, for hooks: "clear"; NULL: by the command line */
+    bool only_calls;     /* no model is chosen: host_call_tool() is all that will be used */
     bool has_input;      /* host_send() comes at once: what it needs is begun early */
     bool is_interactive; /* a user is in front of it: trust counts, an old goal waits for
                             confirmation */
@@ -161,6 +164,13 @@ bool host_is_left_open(struct host *h);
 /* What waited when the session that goes on was left, and is heard before the first input: uuids
  * and words, in order. Nothing once there has been an input. */
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts);
+/* A tool is called without a model, for a host with only_calls (agent_call_tool()). */
+int host_call_tool(struct host *h, const struct agent_tool_use *use, struct cancel *cancel,
+                   struct tool_result *ret, struct err *err);
+bool host_has_tool(struct host *h, struct str name);
+bool host_tool_is_shared(struct host *h, struct str name); /* it may run beside others */
+/* What it offers: a JSON array of {"name","description","inputSchema","annotations"}. */
+void host_write_tools(struct host *h, struct buf *ret);
 /* Takes lines of the transcript, by uuid, out of the conversation when it is idle (agent_snip()). A
  * notice says what came of it; here only ERR_NOT_FOUND, for a session that has not begun. */
 int host_snip(struct host *h, const struct strv *entries, struct err *err);

@@ -75,6 +75,7 @@ struct host {
     int64_t thinking_budget;
     atomic_bool hides_thinking;
     bool is_interactive;
+    bool only_calls;    /* no model, no servers */
     bool of_run;        /* one prompt, and the process exits */
     const char *source; /* NULL: as the session was opened */
     enum effort effort; /* under the gate, as thinking is */

@@ -84,6 +84,20 @@ static int models_check_prices(const struct models *m, struct err *err)
     return 0;
 }
 
+void models_none(struct models *m, const struct conf *conf)
+{
+    struct provider *p = &m->list[m->count++];
+
+    p->name = mem_dup("none", 4);
+    p->model_name = mem_dup("none", 4);
+    p->source = KEY_NOT_NEEDED;
+    p->conf = conf_ref(conf);
+    p->model.provider = str_of(p->name);
+    p->model.name = str_of(p->model_name);
+    models_note(m, &p->model);
+    m->key_source = mem_dup("none", 4);
+}
+
 int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
                   struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {

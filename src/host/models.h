@@ -39,6 +39,8 @@ struct models {
 void models_init(struct models *m);
 void models_release(struct models *m);
 
+/* One that cannot be asked anything, for a session that only has tools called. */
+void models_none(struct models *m, const struct conf *conf);
 /* The wanted one (empty: as settings and environment have it) and the settings' fallbacks, which
  * must do for a cap on the price when there is one. ret_notes: what the user should know. Fails as
  * provider_select(), and with ERR_UNSUPPORTED for a price that is not known. */

@@ -8,10 +8,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -24,6 +26,7 @@
 #define GIT_MS 120000
 #define GIT_MAX_OUTPUT ((size_t)4 << 20)
 #define GIT_MAX_ARGS 24
+#define MAKING_MS 5000 /* in which a git of a process that died has surely ended */
 #define TREES ".tenax/worktrees"
 #define OWNER ".owner" /* <tree>.owner: "PID START BASE BRANCH", while its agent works */
 
@@ -218,8 +221,16 @@ static bool end_now(const struct worktree *t, char *const *variables)
     if (!is_kept && git(t->root, variables, tip, NULL, &now, NULL) == 0 &&
         str_is(buf_str(&now), t->base)) /* with commits it stays, and they can be found */
         (void)git(t->root, variables, branch, NULL, NULL, NULL);
-    owner_remove(t->path);
     return is_kept;
+}
+
+/* Whether the git that makes it may still run, though the process that started it has died. */
+static bool is_in_the_making(const struct worktree *t, const char *owner, char *const *variables)
+{
+    struct stat st;
+
+    return (!file_is_dir(t->path) || is_partial(t, variables)) && stat(owner, &st) == 0 &&
+           clock_wall_ms() - (int64_t)st.st_mtime * 1000 < MAKING_MS;
 }
 
 static int is_owner(const struct dirent *e)
@@ -236,6 +247,7 @@ static void sweep_one(const char *root, const char *folder, const char *name,
     struct worktree t = {.root = root};
     struct str part[4] = {{0}};
     struct str rest;
+    bool is_late;
 
     if (file_slurp(file, 4000, &text, /*err=*/NULL) < 0)
         return;
@@ -247,8 +259,12 @@ static void sweep_one(const char *root, const char *folder, const char *name,
     t.path = arena_cstr(&arena, str_first(str_of(file), strlen(file) - strlen(OWNER)));
     t.base = arena_cstr(&arena, part[2]);
     t.branch = arena_cstr(&arena, part[3]);
-    if (str_starts(part[3], STR("worktree-agent-")))
-        (void)end_now(&t, variables);
+    if (!str_starts(part[3], STR("worktree-agent-")))
+        return;
+    is_late = is_in_the_making(&t, file, variables);
+    (void)end_now(&t, variables);
+    if (!is_late) /* else once more, the next time */
+        owner_remove(t.path);
 }
 
 static void sweep(const char *root, char *const *variables)
@@ -341,6 +357,7 @@ int worktree_make(const char *dir, char *const *variables, const char *id, struc
         t.path = buf_cstr(&path);
         t.branch = buf_cstr(&branch);
         (void)end_now(&t, variables);
+        owner_remove(t.path);
     }
     leave();
     if (rc < 0)
@@ -359,6 +376,7 @@ bool worktree_end(const struct worktree *t, char *const *variables)
         return false;
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
     is_kept = end_now(t, variables);
+    owner_remove(t->path);
     leave();
     return is_kept;
 }

@@ -577,9 +577,10 @@ void codex_interrupt(struct codex_view *v)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
 
-    codex_asks_refuse(v);
+    /* Before its questions are refused: with a no, the agent would ask the model what now. */
     slash_interrupt(v->view->live->slash);
     host_interrupt(v->view->live->host, /*drop_queued=*/false, &queued);
+    codex_asks_refuse(v);
 }
 
 /* Of a turn that is still on its way: it is interrupted when it has come. */
