@@ -45,7 +45,7 @@ struct reader {
     const char *letters; /* bad ones, in any "-xyz" */
     const char *longs;   /* bad ones, also abbreviated */
     size_t max_words;    /* that are no options; 0: any number */
-    const char *valued;  /* options with a value behind them, that is none of these words */
+    const char *valued;  /* options followed by a value, which is not one of these words */
 };
 
 static const struct reader readers[] = {
@@ -152,7 +152,7 @@ static bool test_reads(const struct shell_part *p)
            is_one_word(shell_word_at(p, at + 2));
 }
 
-/* Behind a format that is written out there are no options. */
+/* After a literal format there are no options. */
 static bool printf_reads(const struct shell_part *p)
 {
     const struct shell_word *format = shell_word_at(p, 1);
@@ -567,7 +567,7 @@ static bool goes_elsewhere(const struct shell_part *p)
         for (size_t i = 1; p->first + i < p->words.len; i++) {
             struct str text = shell_word_at(p, i)->text;
 
-            if (str_is(text, "--")) /* behind it are the script's own */
+            if (str_is(text, "--")) /* the rest is the script's own */
                 return false;
             if (str_is_word_of(str_first(text, str_chr(text, '=')), elsewhere[k].options))
                 return true;

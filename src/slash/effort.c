@@ -1,6 +1,6 @@
 /*
  * /effort: how hard the model shall think. Confirming writes the user's settings and counts for
- * this session at once; a variable that is set wins over the settings, and is told.
+ * this session at once; a variable that is set wins over the settings, and is reported.
  */
 #include "llm/effort.h"
 

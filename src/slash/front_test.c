@@ -1,6 +1,6 @@
 /*
- * Commands with a person in front of them, who chooses, edits and leaves as the rows say: on a real
- * session with a scripted model. The last test goes through the commands' thread.
+ * Interactive commands: the user chooses, edits and leaves as the rows say, on a real session with
+ * a scripted model. The last test goes through the commands' thread.
  */
 #include "slash/front.h"
 
@@ -41,7 +41,7 @@ struct person {
     bool refuses;    /* set() and copy() */
     bool interrupts; /* in the middle of a choice */
     bool was_interrupted;
-    bool stays; /* what is gone to is not there */
+    bool stays; /* the target does not exist */
     struct buf done;
     struct gate gate; /* of what follows */
     bool has_left;
@@ -99,7 +99,7 @@ static int front_edit(void *arg, struct str title, struct buf *text, struct canc
         return err_set(err, ERR_CANCELLED, "left");
     if (strcmp(words, "Enter") == 0)
         return 0;          /* as it stands */
-    if (words[0] == '!') { /* "! TEXT": somebody else writes it meanwhile */
+    if (words[0] == '!') { /* "! TEXT": another process writes it at the same time */
         put("w/AGENTS.md", strchr(words, ' ') + 1);
         words = "Mine.";
     }
@@ -627,7 +627,7 @@ static void await(struct person *me)
     gate_give(&me->gate);
 }
 
-/* What is sent behind commands keeps its place; what only a front end can do is done. */
+/* Input after commands keeps its place; actions of a front end are carried out. */
 static void test_thread(void **state)
 {
     struct person *me = &bench.person;
@@ -638,7 +638,7 @@ static void test_thread(void **state)
     buf_init(&me->done, 4096);
     memset(me->picks, 0, sizeof(me->picks));
     me->stays = true;
-    say("/clear"); /* what is behind it is for this session after all */
+    say("/clear"); /* later input is for this session after all */
     say("/mine own work");
     say("/version");
     say("hello");
