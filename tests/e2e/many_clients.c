@@ -347,6 +347,8 @@ static void take_line(struct client *c, struct str line)
     int64_t id = -1;
 
     CHECK(json_parse(&arena, line, &v, NULL, NULL) == 0, "no JSON: %.*s", STR_ARG(line));
+    if (getenv("MANY_LOUD"))
+        fprintf(stderr, "%.*s\n", STR_ARG(str_clip(line, 400)));
     method = json_get_str(v, "method");
     (void)json_i64(json_get(v, "id"), &id);
     if (id == 0 && !method.len)
