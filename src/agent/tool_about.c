@@ -14,8 +14,8 @@
 
 /* What says most comes first. */
 static const char *const about_members[] = {
-    "command", "file_path", "notebook_path", "pattern", "url",     "query",    "path",
-    "prompt",  "objective", "description",   "bash_id", "task_id", "shell_id",
+    "command",     "file_path", "notebook_path", "pattern", "url",     "query",    "path",
+    "description", "prompt",    "objective",     "bash_id", "task_id", "shell_id",
 };
 
 /* The first line; a path below dir without dir. */

@@ -37,6 +37,7 @@
 #include "host/not_yet.h"
 #include "host/project.h"
 #include "host/reload.h"
+#include "host/resumed.h"
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
@@ -404,6 +405,8 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         grep_note(h->conf, ret_notes);
     if (!h->source && h->is_interactive)
         not_yet_note(h->conf, ret_notes);
+    if (!h->source)
+        resumed_note(h->session, h->conf, h->args, ret_notes);
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);

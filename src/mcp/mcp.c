@@ -50,7 +50,7 @@ struct mcp {
     struct slot *slots[MCP_MAX_SLOTS];
     atomic_size_t count;
     atomic_uint changes;            /* of the list */
-    struct ticket changing;         /* whoever changes the list */
+    struct ticket changing;         /* held while the list is changed */
     VEC(struct mcp_client *) ended; /* that were stopped; rows may name them still */
     struct strv logs;
 };
@@ -79,6 +79,7 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
         .server = s,
         .dir = conf_dir(m->spec.conf),
         .env = conf_environ(m->spec.conf),
+        .home = conf_home(m->spec.conf),
         .log = s->type == MCP_STDIO ? log_path(m, s) : NULL,
         .net = m->spec.net,
         .link = m->spec.link,

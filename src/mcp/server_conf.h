@@ -69,12 +69,15 @@ struct mcp_server {
     enum mcp_gate gate;
     char *problem; /* of BROKEN and BLOCKED: why; else NULL */
     enum mcp_type type;
-    struct strv argv;            /* stdio */
-    struct strv env;             /* "NAME=value" */
-    char *cwd;                   /* NULL: the start folder */
-    bool inherits;               /* the user's environment; else only its harmless part */
-    char *url;                   /* http, sse */
-    struct strv headers;         /* "Name: value" */
+    struct strv argv;     /* stdio */
+    struct strv env;      /* "NAME=value" */
+    char *cwd;            /* NULL: the start folder */
+    bool inherits;        /* the user's environment; else only its harmless part */
+    char *url;            /* http, sse */
+    struct strv headers;  /* "Name: value" */
+    char *headers_helper; /* a command that prints more headers; NULL: none */
+    char *oauth_client_id, *oauth_scopes, *oauth_metadata_url; /* NULL: not said */
+    int oauth_port;                                            /* 0: any */
     struct strv allow, deny;     /* raw names of tools; an empty allow list allows all */
     bool always_loads;           /* its tools are part of every request */
     int64_t timeout_ms;          /* of a call; 0: the default */
@@ -101,12 +104,12 @@ struct mcp_sources {
 /* ERR_BAD_INPUT: something is wrong with --mcp-config; everything else becomes a note or a problem.
  */
 int mcp_servers_load(const struct mcp_sources *from, struct mcp_servers *ret, struct err *err);
-/* What is kept of an approval: it is void when the entry changes. */
+/* The stored form of an approval: it is void when the entry changes. */
 void mcp_approval(const struct mcp_server *s, struct buf *ret);
 /* The one that counts; NULL: there is none. */
 const struct mcp_server *mcp_servers_find(const struct mcp_servers *s, struct str name);
 
-/* One entry, expanded with the environment of conf. What is wrong with it becomes its problem. */
+/* One entry, expanded with the environment of conf. An error in it becomes its problem. */
 void mcp_server_read(struct mcp_server *ret, const struct json *entry, const struct conf *conf);
 void mcp_server_release(struct mcp_server *s);
 

@@ -23,9 +23,13 @@ static void frame_message(struct agents *a, const struct identity *by, const cha
                           struct str text, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const char *from = by->agent ? by->agent : IDENTITY_MAIN;
+    const char *from = by && by->agent ? by->agent : IDENTITY_MAIN;
     struct task_view v;
 
+    if (!by) { /* the user */
+        buf_add(ret, text);
+        return;
+    }
     if (strcmp(from, to_owner) == 0) {
         buf_adds(ret, "From the agent that started you:\n\n");
         buf_add(ret, text);
@@ -66,7 +70,8 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
 
     r->agents = a;
     r->refs = 2;
-    r->by = identity_copy(&r->arena, n->by);
+    r->by =
+        identity_copy(&r->arena, n->by ? n->by : &(struct identity){.session = a->spec.session});
     r->by.agent = arena_cstr(&r->arena, str_of(v->owner));
     buf_init(&r->model_name, 1000);
     buf_init(&r->late, AGENTS_MAX_PROMPT);

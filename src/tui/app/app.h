@@ -15,6 +15,8 @@
  *   app_copy.c     text into a clipboard
  *   app_paste.c    pictures out of one
  *   app_notify.c   notifies a user who is looking elsewhere
+ *   app_agents.c   who is at work: the rows below the status, and their keys
+ *   app_view.c     another agent's conversation in the place of the main one's
  *   app_frame.c    one frame
  *   app_status.c   the status below it
  *   app_watch.c    settings that change in their files
@@ -26,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/task.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/id.h"
@@ -111,6 +114,44 @@ struct app_watch {
     bool is_read, is_stale; /* read, or changed since, by another process */
 };
 
+/* An agent that the rows below the status show; its texts are in app_agents.arena. */
+struct app_agent {
+    char id[TASK_ID_MAX + 1];
+    struct str name, what, doing, state;
+    const char *color; /* of a member of the team */
+    bool is_member, is_over, has_failed, asks;
+    int64_t began_ms, ended_ms, tokens; /* began_ms 0: its time is not known */
+};
+
+struct app_agents {
+    struct arena arena;
+    VEC(struct app_agent) list; /* in the order they began; the main one is not among them */
+    struct strv cleared; /* ended ones that the user does not want to see: ids of their runs */
+    size_t members, busy_members;
+    struct str team; /* its name; empty: there is none */
+    bool is_stale;   /* something has happened since it was made */
+    int64_t made_ms;
+    int64_t looked_ms; /* when the rows had the keys last, or one was left */
+    bool has_focus;    /* they have them now */
+    size_t focus;      /* 0: main */
+};
+
+/* The conversation of another agent, in the place of the main one's. */
+struct app_viewed {
+    char id[TASK_ID_MAX + 1]; /* "": the main one is shown */
+    struct buf name, hint;    /* "Explore"; what the empty editor says meanwhile */
+    struct chat *chat;
+    struct observer *observer;
+    struct event *held;
+    size_t held_at;
+    uint64_t step_seq; /* where its open step began; 0: none is open */
+    bool has_begun;    /* the events kept reach back to its beginning */
+    bool is_coming;    /* what was said so far is still being read: nothing is shown yet */
+    bool is_loading;   /* from its file */
+    bool is_first;     /* the next frame is its first: only the end of what came is shown */
+    struct buf rule;   /* to be shown before all else; empty: none */
+};
+
 struct app_frame_cost {
     uint32_t us; /* of the thread's processor time */
     size_t bytes;
@@ -151,6 +192,8 @@ struct app {
 
     struct app_figures figures;
     struct app_goal goal;
+    struct app_agents agents;
+    struct app_viewed viewed;
     struct app_watch watch;
     int64_t turn_ms; /* when the running one began */
     bool has_turned; /* one has ended since the session is here */
@@ -202,6 +245,8 @@ void app_quit(struct app *a, int code);
 void app_hint(struct app *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct host *app_host(const struct app *a); /* NULL: there is none now */
 void app_look(struct app *a);               /* settings of how it looks have changed */
+/* One that looks as settings and terminal want it. */
+struct chat *app_chat_new(struct app *a, bool is_agent);
 
 /* app_keys.c */
 void app_key(struct app *a, const struct keypress *k);
@@ -226,6 +271,9 @@ bool app_edit_queue(struct app *a); /* what waits is in the editor again; false:
 
 /* app_events.c */
 void app_take_events(struct app *a);
+/* One event, or a piece of it, from *held at *held_at on; each goes to fn. */
+void app_take_piece(struct app *a, struct event **held, size_t *held_at,
+                    void (*fn)(struct app *a, const struct event *e));
 void app_goal_changed(struct app *a);
 
 /* Makes these the completions after "/", and checks whether there are new ones. */
@@ -293,6 +341,28 @@ void app_front_moved(struct app *a, const struct app_panel *p); /* the cursor, m
 bool app_front_mail(struct app *a, struct mail *m);             /* false: it is none of ours */
 /* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */
 void app_front_went(struct front_request *r, const struct err *why);
+
+/* app_agents.c */
+void app_agents_look(struct app *a);    /* who is there now */
+void app_agents_refresh(struct app *a); /* the same, when it may differ from the last look */
+void app_agents_draw(struct app *a, const struct view *v, struct lines *ret);
+struct str app_agents_hint(const struct app *a);              /* the keys that the rows have */
+bool app_agents_key(struct app *a, const struct keypress *k); /* false: not for them */
+void app_agents_stop_all(struct app *a);
+int64_t app_agents_due(const struct app *a, int64_t now_ms); /* -1: nothing moves */
+const struct app_agent *app_agents_find(const struct app *a, const char *id); /* NULL: none */
+void app_agents_forget(struct app *a);                                        /* the session goes */
+void app_agents_release(struct app *a);
+
+/* app_view.c */
+struct chat *app_shown(const struct app *a); /* the conversation on the screen */
+/* id: of an agent or a team's member; NULL: back to the main one. */
+void app_view_agent(struct app *a, const char *id);
+void app_view_drop(struct app *a); /* the same, when the session goes */
+bool app_is_viewing(const struct app *a);
+void app_view_say(struct app *a, struct str text); /* to the agent that is shown */
+void app_view_take(struct app *a);                 /* its events */
+void app_view_transcript(struct app *a);
 
 /* app_frame.c */
 bool app_frame_is_due(const struct app *a);

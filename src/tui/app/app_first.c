@@ -90,7 +90,7 @@ void app_greet(struct app *a, const struct strv *notes)
         chat_rule(a->chat, buf_str(&rule));
     }
     if (goes_on && chat_history(a->chat, host_transcript(app_host(a)), FIRST_TURNS,
-                                a->spec->host->cancel, &err) < 0)
+                                /*runs=*/false, a->spec->host->cancel, &err) < 0)
         log_debug("tui", "the earlier conversation is not shown: %s", err.text);
     for (size_t i = 0; !a->greeted && i < conf_warnings(a->conf)->len; i++) {
         struct str warning = str_of(conf_warnings(a->conf)->ptr[i]);

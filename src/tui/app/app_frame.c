@@ -148,6 +148,8 @@ static void frame_rule(const struct view *v, struct lines *ret)
  */
 static struct str frame_hint(const struct app *a)
 {
+    if (app_is_viewing(a))
+        return buf_str(&a->viewed.hint);
     if (a->is_changing)
         return STR("one moment, please");
     if (app_is_working(a))
@@ -205,8 +207,11 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     lines_clear(&a->part);
     *ret_cursor = (struct screen_cursor){0};
     *ret_draft = (struct draft){0};
-    if (!v->plain)
+    if (!v->plain) {
         app_status_draw(a, &part, &below);
+        part.rows = panel ? 0 : v->rows / 3 - (int)lines_count(&below);
+        app_agents_draw(a, &part, &below);
+    }
     part.rows = v->rows - (int)lines_count(&below);
     if (panel) {
         panel->kind->draw(panel, &part, &a->part, ret_cursor);
@@ -243,10 +248,47 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     lines_release(&below);
 }
 
+/* A rule, when another conversation comes to the screen. */
+static void frame_switch(struct app *a, const struct view *v)
+{
+    struct chat *c;
+
+    if (!a->viewed.rule.len)
+        return;
+    c = app_chat_new(a, /*is_agent=*/false);
+    chat_rule(c, buf_str(&a->viewed.rule));
+    chat_take(c, v, &a->commits);
+    chat_free(c);
+    buf_clear(&a->viewed.rule);
+}
+
+/* Of a conversation that was going on already, a window full: the transcript has the rest. */
+static void frame_enter(struct app *a, const struct view *v)
+{
+    CLEANUP(lines_release) struct lines all = LINES_INIT;
+    size_t most = v->rows > 6 ? (size_t)v->rows - 4 : 2;
+    size_t from;
+
+    chat_take(a->viewed.chat, v, &all);
+    from = lines_count(&all) > most ? lines_count(&all) - most : 0;
+    if (from) {
+        lines_putf(&a->commits, STYLE(ROLE_FAINT), "%s %zu earlier lines (Ctrl-O)",
+                   v->ascii || v->plain ? "..." : "…", from);
+        lines_end(&a->commits);
+    }
+    for (size_t i = from; i < lines_count(&all); i++)
+        lines_add(&a->commits, lines_at(&all, i));
+    a->viewed.is_first = false;
+}
+
 static void frame_commit(struct app *a, const struct view *v)
 {
     lines_clear(&a->commits);
-    chat_take(a->chat, v, &a->commits);
+    frame_switch(a, v);
+    if (a->viewed.is_first && !a->viewed.is_coming)
+        frame_enter(a, v);
+    else if (!a->viewed.is_coming)
+        chat_take(app_shown(a), v, &a->commits);
     if (lines_count(&a->commits))
         screen_commit(a->screen, &a->commits);
 }
@@ -369,7 +411,7 @@ static void frame_inline(struct app *a, struct view *v)
     size_t lost = screen_lost(a->screen);
 
     if (lost)
-        chat_lost(a->chat, lost);
+        chat_lost(app_shown(a), lost);
     if (v->plain) /* a panel prints its rows after the text that opened it */
         frame_commit(a, v);
     frame_lower(a, v, &cursor, &draft);
@@ -378,14 +420,14 @@ static void frame_inline(struct app *a, struct view *v)
 
     lines_clear(&a->region);
     a->text_rows = 0;
-    if (v->rows > 0)
-        chat_live(a->chat, v, &a->region, &a->text_rows);
+    if (v->rows > 0 && !a->viewed.is_coming)
+        chat_live(app_shown(a), v, &a->region, &a->text_rows);
     cursor.row += lines_count(&a->region);
     draft.from += lines_count(&a->region);
     draft.to += lines_count(&a->region);
     draft.list_from += lines_count(&a->region);
     draft.list_to += lines_count(&a->region);
-    cursor.calm = chat_due(a->chat, v->now_ms) < 0;
+    cursor.calm = chat_due(app_shown(a), v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
     frame_shorten(a, &window, &draft);
     screen_settled(a->screen, a->text_rows);
@@ -459,6 +501,7 @@ void app_frame(struct app *a)
     if (screen_due(a->screen) >= 0) /* drawn then */
         return;
     app_view(a, &v);
+    app_agents_refresh(a);
     if (full)
         frame_full(a, panel, &v);
     else
@@ -484,7 +527,7 @@ int64_t app_due(struct app *a)
 {
     int64_t now_ms = clock_mono_ms();
     struct panel *panel = app_panel(a);
-    int64_t moves_ms = chat_due(a->chat, now_ms);
+    int64_t moves_ms = sooner(chat_due(app_shown(a), now_ms), app_agents_due(a, now_ms));
     int64_t due_ms = keyboard_due(a->keyboard);
     const struct sent *slow = frame_command(a);
     int64_t slow_ms = slow ? slow->sent_ms + FRAME_SLOW_MS : -1;

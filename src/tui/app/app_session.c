@@ -352,6 +352,7 @@ static void session_watch(struct app *a)
 
 void app_unask(struct app *a)
 {
+    app_agents_forget(a);
     ask_front_leave(a->asks);
     a->asks = NULL;
     app_asks_withdraw(a);

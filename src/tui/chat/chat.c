@@ -29,6 +29,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     c->plain = spec->plain;
     c->spells_links = spec->spells_links || spec->plain;
     c->verbose = spec->verbose;
+    c->is_agent = spec->is_agent;
     c->dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL;
     c->last_kind = ITEM_RULE;
     c->leads = (struct lines)LINES_INIT;

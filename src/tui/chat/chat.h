@@ -26,6 +26,7 @@ struct chat_spec {
     const char *dir; /* paths below it are shown relative to it */
     bool ascii, plain;
     bool spells_links; /* the terminal has none */
+    bool is_agent;     /* it is looked at: Esc leaves it, and does not interrupt it */
     bool verbose;      /* thinking and results whole, not folded */
 };
 
@@ -45,8 +46,9 @@ void chat_note(struct chat *c, enum style_role role, struct str text);
 void chat_rule(struct chat *c, struct str title);
 
 /* The last turns of a resumed conversation, from its transcript, as they would have been shown
- * then; earlier ones are only counted. ERR_NOT_FOUND, ERR_IO, ERR_CANCELLED. */
-int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *cancel,
+ * then; earlier ones are only counted. runs: it is still at work, so calls without a result run.
+ * ERR_NOT_FOUND, ERR_IO, ERR_CANCELLED. */
+int chat_history(struct chat *c, const char *path, size_t turns, bool runs, struct cancel *cancel,
                  struct err *err);
 
 /* Finished lines for the scrollback. They do not depend on when they are taken, with one exception:

@@ -202,7 +202,6 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
         else if (ends_deferred(entry))
             calls_clear(c);
     }
-    tell_cut_off(c);
     return 0;
 }
 
@@ -224,7 +223,7 @@ static void load_freep(struct load **l)
     load_free(*l);
 }
 
-int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *cancel,
+int chat_history(struct chat *c, const char *path, size_t turns, bool runs, struct cancel *cancel,
                  struct err *err)
 {
     CLEANUP(load_freep) struct load *load = NULL;
@@ -241,6 +240,8 @@ int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *
     }
     if (history_entries(c, load, from, err) < 0)
         return -1;
+    if (!runs)
+        tell_cut_off(c);
     c->doing = DOING_WAIT;
     c->told_interrupt = false;
     return 0;

@@ -84,7 +84,7 @@ enum chat_doing {
 #define CHAT_MAX_ANSWER ((size_t)64 << 20)
 
 struct chat {
-    bool ascii, plain, spells_links, verbose;
+    bool ascii, plain, spells_links, verbose, is_agent;
     char *dir;
     struct lines leads; /* in front of answers: "● ", "  " */
     struct lines scratch;
@@ -162,6 +162,7 @@ void calls_begin(struct chat *c, struct str id, struct str name, int64_t now_ms)
 void calls_input(struct chat *c, struct str part); /* of the one begun last */
 void calls_started(struct chat *c, const struct event *e, int64_t now_ms);
 void calls_progress(struct chat *c, const struct event *e);
+void calls_activity(struct chat *c, struct str id, struct str text); /* of an agent's call */
 void calls_done(struct chat *c, const struct event *e);
 /* How many have not ended, and the first of them; NULL: none. */
 const struct chat_call *calls_running(const struct chat *c, size_t *ret_count);

@@ -106,7 +106,7 @@ static void say_figures(const struct chat *c, int64_t now_ms, struct buf *ret)
         goal_show_tokens(tokens, ret);
         buf_adds(ret, " tokens");
     }
-    buf_addf(ret, "%sEsc to interrupt)", dot);
+    buf_addf(ret, "%sEsc to %s)", dot, c->is_agent ? "go back" : "interrupt");
 }
 
 static const char *status_mark(const struct chat *c, int64_t now_ms)

@@ -367,7 +367,7 @@ static void changes(void **state)
     draw(&f, &got);
     assert_true(str_has(buf_str(&got), STR("not found")));
     append(&f, "{\"type\":\"assistant\",\"message\":{\"content\":\"Das Über\"}}\n");
-    draw(&f, &got); /* what was said of the search is true no more */
+    draw(&f, &got); /* the message about the search is out of date */
     assert_false(str_has(buf_str(&got), STR("not found")));
     press(&f, "n");
     draw(&f, &got);
@@ -469,7 +469,7 @@ static void history(void **state)
         struct err err = {0};
 
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, rows[i].turns, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, rows[i].turns, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);
@@ -480,7 +480,7 @@ static void history(void **state)
     fixture_release(&f);
 }
 
-/* What tenax tells the model at the beginning of a session is no message that somebody missed. */
+/* Text of tenax for the model at the beginning of a session is not a missed message. */
 static void history_reminders(void **state)
 {
     static const char first[] = ENTRY("user", "u0", "null",
@@ -506,7 +506,7 @@ static void history_reminders(void **state)
         buf_addf(&lines, "%s%s", first, rows[i].more);
         fixture_init(&f, buf_cstr(&lines));
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, /*turns=*/1, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, /*turns=*/1, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);
@@ -524,7 +524,7 @@ static void history_reminders(void **state)
 
 #define JUDGED(what) "\"attachment\":{\"type\":\"goal_status\"," what "\"condition\":\"x\"}"
 
-/* What was said about a goal is what the answers between were about. */
+/* Verdicts about a goal explain the answers between them. */
 static void history_verdicts(void **state)
 {
     static const char *const lines[] = {
@@ -547,7 +547,7 @@ static void history_verdicts(void **state)
         buf_adds(&text, lines[i]);
     fixture_init(&f, buf_cstr(&text));
     chat_check_init(&k, 80, 20);
-    if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+    if (chat_history(k.chat, f.path, /*turns=*/9, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
         fail_msg("%s", err.text);
     chat_check_take(&k);
     chat_check_text(&k, /*with_live=*/false, &got);
@@ -557,8 +557,8 @@ static void history_verdicts(void **state)
     fixture_release(&f);
 }
 
-/* A call without a result was cut off, in the last turn or in one that was left behind; one that a
- * hook has put off was not. */
+/* A call without a result was cut off, in the last turn or in an abandoned one; one that a hook has
+ * deferred was not. */
 static void history_cut_off(void **state)
 {
     static const struct {
@@ -586,7 +586,7 @@ static void history_cut_off(void **state)
 
         fixture_init(&f, rows[i].lines);
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, /*turns=*/9, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);

@@ -59,6 +59,8 @@ static void make_text(struct dialog_page *p, const struct view *v)
         return;
     p->text_view = *v;
     lines_clear(&p->text);
+    if (p->who.len)
+        dialog_text(v, ROLE_WARNING, p->who, &p->text);
     if (p->body)
         p->body(p->body_arg, v, &p->text);
     make_rows(p, 0);

@@ -65,6 +65,7 @@ struct dialog_page {
     struct arena arena;
     struct str title;
     enum style_role title_role;
+    struct str who;    /* asks, when it is not the main agent: a row above the text; or empty */
     struct str keys;   /* beside Enter and Esc: "Shift-Tab accept edits"; may be empty */
     const char *leave; /* what Esc does: "no" */
     dialog_body_fn body;
