@@ -31,6 +31,7 @@
 struct conf;
 struct err;
 struct json;
+struct plugin_cache;
 
 struct conf_sources {
     const char *dir;         /* start directory, absolute */
@@ -129,3 +130,4 @@ const char *conf_user_home(const struct conf *c);
 const char *conf_claude_home(const struct conf *c);
 const char *conf_dir(const struct conf *c);
 const char *conf_etc(const struct conf *c); /* where managed things are */
+struct plugin_cache *conf_plugin_cache(const struct conf *c); /* for conf/plugins.c */

@@ -56,6 +56,7 @@ struct handler_spec {
     int64_t timeout_ms; /* 0: the event's and the type's default */
     struct str status;  /* shown to people while it runs */
     struct str origin;  /* "file:line:column"; empty: made at run time */
+    struct str plugin_root, plugin_data; /* of the plugin that brought it; empty: none */
     struct rule *only;  /* "if": it runs for calls that this speaks of; NULL: for all */
 
     struct str command;

@@ -3,7 +3,7 @@
  *
  *   "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}
  *
- * Nothing here is fatal: what cannot be used is left out, and a warning with its place says so.
+ * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: what cannot be used is left out, and a warning with its place says so.
  */
 #pragma once
 
@@ -15,6 +15,7 @@ struct conf;
 struct err;
 struct hook_registry;
 struct json;
+struct plugin;
 struct strv;
 
 /* What disableAllHooks and allowManagedHooksOnly leave. */
@@ -27,6 +28,7 @@ struct skill_hooks {
     const struct json *hooks;
     const char *root; /* names the skill */
     const char *file; /* where they stand */
+    const struct plugin *plugin; /* that the skill is of; NULL: none */
 };
 int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,
                         struct hook_registry *r, struct strv *ret_warnings, struct err *err);

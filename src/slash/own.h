@@ -7,7 +7,7 @@
  *
  * Managed ones win over the user's, those over the project's; tenax's over Claude's, a deeper
  * folder over an upper one, a skill over a command. The name of a built-in command is never taken.
- * What loses or cannot be used is named in notes. A file whose frontmatter does not parse can be
+ * Those of a plugin are PLUGIN:NAME. What loses or cannot be used is named in notes. A file whose frontmatter does not parse can be
  * run by the user, but never by the model: the frontmatter might have forbidden that.
  *
  * The folders near files that the session has read count too: a skill of sub/.claude/skills joins
@@ -33,6 +33,8 @@
 struct conf;
 struct err;
 struct json;
+struct plugin;
+struct plugins;
 
 #define OWN_MAX_FILE ((size_t)1 << 20)
 #define OWN_MAX_COMMANDS 1000
@@ -57,6 +59,7 @@ struct own_command {
     struct str alias;  /* the frontmatter's name, when it differs from the folder's */
     struct str line;   /* for the model: "description - when_to_use" */
     struct strv paths; /* globs: listed once a matching file was read; none: always */
+    const struct plugin *plugin; /* whose it is; NULL: no plugin's */
     const char *near;  /* "sub/.claude/skills" that a file read has brought; NULL: none */
     struct str model;
     enum effort effort;
@@ -79,6 +82,7 @@ struct own_list {
     struct arena arena; /* of all slices */
     VEC(struct own_command) commands;
     const char *project; /* its folder, with links followed */
+    const struct plugins *plugins; /* of then */
     bool keeps_texts;
     struct strv notes;
     VEC(struct own_stamp) stamps;
