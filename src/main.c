@@ -151,22 +151,49 @@ static int main_log(const struct args *args, const char *dir, struct err *err)
     return 0;
 }
 
-/* The command that a word was meant for, or empty. */
-static struct str main_nearest(struct str word)
+/* Commands of other agents, and what they are called here. */
+static struct str main_elsewhere(struct str word)
 {
+    static const char *const names[][2] = {
+        {"version", "--version"},
+        {"login", "auth login"},
+        {"logout", "auth logout"},
+        {"resume", "--resume"},
+        {"continue", "-c"},
+        {"exec", "-p"},
+        {"run", "-p"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(word, names[i][0]))
+            return str_of(names[i][1]);
+    }
+    return (struct str){0};
+}
+
+/* The command that the first word was meant for, or empty. "run the tests" is a prompt, and "run"
+ * is not: what other agents call a command counts only when it stands alone. */
+static struct str main_nearest(const struct args *args)
+{
+    struct str word = str_of(args->words.ptr[0]);
     struct nearest near;
 
+    if (args->words.len == 1) {
+        struct str elsewhere = main_elsewhere(word);
+
+        if (elsewhere.len)
+            return elsewhere;
+    }
     nearest_init(&near, word);
     for (size_t i = 0; i < cmd_count(); i++)
         nearest_offer(&near, str_of(cmd_at(i)->usage.name));
-    if (str_is(word, "version")) /* a command of many programs, an option here */
-        return STR("--version");
     return near.best;
 }
 
-static int main_unknown(struct str word)
+static int main_unknown(const struct args *args)
 {
-    struct str near = main_nearest(word);
+    struct str word = str_of(args->words.ptr[0]);
+    struct str near = main_nearest(args);
 
     if (near.len)
         say("unknown command '%.*s'; did you mean '%.*s'?", STR_ARG(word), STR_ARG(near));
@@ -189,15 +216,17 @@ static bool main_has_terminal(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-/* Words that name no command are a prompt, for somebody who sits in front of it; but a first word
- * that is nearly a command ("docotr") was meant to be one. Behind "--" it never is. */
+/* Words that name no command are a prompt; but a first word that is nearly a command ("docotr") was
+ * meant to be one, and in a script so was every single word. After "--" none is. */
 static bool main_is_prompt(const struct args *args)
 {
     struct str first = str_of(args->words.ptr[0]);
 
-    if (!main_has_terminal())
+    if (!args->plain || str_chr(first, ' ') < first.len || str_is(first, "-"))
+        return true;
+    if (main_nearest(args).len)
         return false;
-    return !args->plain || str_chr(first, ' ') < first.len || !main_nearest(first).len;
+    return main_has_terminal() || args->given[OPT_OUTPUT_FORMAT];
 }
 
 /* Options decide first, then the first word. */
@@ -223,9 +252,9 @@ static int main_dispatch(struct cmd *c)
     }
     command = c->args.plain ? cmd_find(str_of(c->args.words.ptr[0])) : NULL;
     if (!command && main_is_prompt(&c->args))
-        return cmd_interactive(c);
+        return main_has_terminal() ? cmd_interactive(c) : cmd_print(c);
     if (!command)
-        return main_unknown(str_of(c->args.words.ptr[0]));
+        return main_unknown(&c->args);
     if (usage_check(&command->usage, &c->args, &err) < 0) {
         say_error(&err);
         return EXIT_USAGE;

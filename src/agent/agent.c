@@ -29,7 +29,7 @@
 #include "sync/inquiry.h"
 
 #define AGENT_MAX_NOTICE ((size_t)64 << 10)
-#define AGENT_IDLE_MS ((int64_t)60 * 1000) /* then whoever wants to be called is called */
+#define AGENT_IDLE_MS ((int64_t)60 * 1000) /* after so long, IdlePrompt notifications are sent */
 
 static void wake_free(struct mail *m)
 {
@@ -150,7 +150,7 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-/* Another agent begins with what was said here; this thread alone touches the conversation. */
+/* Another agent starts with a copy of this conversation, which only this thread touches. */
 struct talk {
     struct inquiry inquiry;
     struct recall *ret;
@@ -220,7 +220,7 @@ void agent_reap(struct agent *a, struct mail *m)
 
 /* ---- The thread ---- */
 
-/* A call that was put off would have to run before anything is said. */
+/* A deferred call would have to run before any new message. */
 static void agent_drop_deferred(struct agent *a)
 {
     if (!a->deferred)
@@ -243,7 +243,7 @@ static void agent_append(struct agent *a, const struct agent_input *in)
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
-/* A turn that nobody asked for: a background command has something to say. */
+/* A turn without input: a background command has a notification. */
 static void agent_run_note(struct agent *a)
 {
     CLEANUP(agent_input_release) struct agent_input note = {0};
@@ -270,7 +270,7 @@ static bool agent_wants_start(struct agent *a)
     return wants && !a->asked_start;
 }
 
-/* gone: whoever asked for turns has been told to stop, so what still waits does not count. */
+/* gone: the caller has been asked to stop, so pending input does not count. */
 static bool agent_is_over(struct agent *a, bool gone)
 {
     bool over;
@@ -282,7 +282,7 @@ static bool agent_is_over(struct agent *a, bool gone)
                              (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
 }
 
-/* When somebody is to hear that it waits for input; *io_ms is when it looks again anyway, or -1. */
+/* When to notify that it waits for input; *io_ms is when it looks again anyway, or -1. */
 static bool agent_is_idle(struct agent *a, int64_t *io_ms)
 {
     int64_t at = a->idle_since_ms + AGENT_IDLE_MS;
@@ -299,9 +299,9 @@ static bool agent_is_idle(struct agent *a, int64_t *io_ms)
 
 static void agent_go(void *arg);
 
-/* Works until nothing is left to do. True: it was told to finish; until then nobody would hear that
- * it is done. False: it has gone, and comes back with the next mail. The first input gets its
- * result even when a signal has overtaken it. */
+/* Works until nothing is left to do. True: it was asked to finish; until then its end is not
+ * reported. False: the thread ends, and the next mail starts another. The first input gets its
+ * result even when a signal came before it. */
 static bool agent_work(struct agent *a)
 {
     for (;;) {
@@ -376,7 +376,7 @@ static void agent_thread(void *arg)
     gate_give(&a->gate);
 }
 
-/* There is mail, and no thread to take it. Called by whoever has sent it. */
+/* There is mail, and no thread to take it. Called by the sender. */
 static void agent_go(void *arg)
 {
     struct agent *a = arg;
@@ -490,7 +490,7 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* what is in the journal waits there */
+    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* the journal keeps the waiting ones */
     agent_stop(a);
     cancel_set(a->aside_cancel);
     crew_free(a->own_crew);

@@ -1,14 +1,13 @@
 /*
  * An agent: a conversation that works until there is nothing left to do.
  *
- * It waits on one mailbox and is touched by one thread alone, which is there only while a turn
- * runs, input waits or a time is waited for: an agent that has nothing to do costs no thread.
- * Others hold a pointer and call the functions below, all of which may be called from any thread
- * and none of which waits (but for agent_free()). What it does is seen through events only
- * (event.h); what it needs to know from a person it asks for (ask.h).
+ * It waits on one mailbox and only one thread touches it, which exists only while a turn runs,
+ * input waits or a timer is set: an idle agent costs no thread. Others hold a pointer and call the
+ * functions below, from any thread; none of them blocks except agent_free(). Its activity is
+ * visible only as events (event.h); questions to the user are asks (ask.h).
  *
- * Inputs queue up. Each makes a turn of its own, but for those that ask to be heard between two
- * steps of the running turn (INPUT_NEXT) or at once (INPUT_NOW, which interrupts it).
+ * Inputs queue up. Each starts a separate turn, except those that are to be read between two steps
+ * of the running turn (INPUT_NEXT) or at once (INPUT_NOW, which interrupts it).
  *
  * ARCHITECTURE.md walks one turn. The loop is turn.c; one model call with its recovery is step.c;
  * the calls of a step are batch.c, one of them call.c; the conversation and its invariants are
@@ -49,18 +48,18 @@ struct recall;
 struct referee;
 struct spawner;
 struct team;
+struct tool_result;
 struct toolbox;
 struct workspace;
 
-/* Whether the provider's prompt cache is kept from being used, by words at the beginning of a
- * request that nobody has sent before. */
+/* Whether a new first line of the request keeps the provider's prompt cache from being used. */
 enum cache_break {
     CACHE_BREAK_OFF,
     CACHE_BREAK_ONCE, /* the next call of the model; then OFF */
     CACHE_BREAK_ALWAYS,
 };
 
-/* A file of instructions, as hooks hear of it; lent until the next one is asked for. */
+/* A file of instructions, as reported to hooks; lent until the next one is asked for. */
 struct agent_loaded {
     const char *path;
     const char *type;         /* "User", "Project", "Local", "Managed" */
@@ -70,7 +69,7 @@ struct agent_loaded {
     const struct strv *globs; /* of a rule; NULL: none */
 };
 
-/* Everything is lent and outlives the agent, but for the providers, which are copied. */
+/* Everything is lent and outlives the agent, except the providers, which are copied. */
 struct agent_spec {
     struct identity identity; /* copied */
     const struct conf *conf;
@@ -78,13 +77,13 @@ struct agent_spec {
     /* The first is asked; the others are gone to when it is overloaded. */
     const struct provider *providers;
     size_t provider_count;
-    struct toolbox *toolbox; /* the agent has a reference of its own */
+    struct toolbox *toolbox; /* the agent has its own reference */
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
     struct crew *crew;                /* threads for it and its calls; NULL: its own */
     struct inputs *inputs;            /* what waits to be heard; NULL: its own */
-    struct asker *asker;              /* NULL: nobody to ask */
+    struct asker *asker;              /* NULL: no one to ask */
     struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
     struct str system;                /* the system prompt */
     struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
@@ -93,11 +92,10 @@ struct agent_spec {
     const char *own_transcript_path;  /* of a child: its own file; NULL: nothing is kept */
     const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
     const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
-    struct recall *recall;            /* a conversation to go on with; NULL: none. Lent for
-                                         agent_new() alone */
-    int64_t last_ms;                  /* its last words, wall clock; 0: not known */
-    int64_t max_steps;                /* of a turn; 0: no limit */
-    struct spending *spending; /* with what was spent before; kept by reference. NULL: its own */
+    struct recall *recall; /* the conversation to resume; NULL: none. Lent for agent_new() alone */
+    int64_t last_ms;       /* its last words, wall clock; 0: not known */
+    int64_t max_steps;     /* of a turn; 0: no limit */
+    struct spending *spending; /* with the costs so far; kept by reference. NULL: a new one */
     enum thinking thinking;
     int64_t thinking_budget;
     const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
@@ -111,41 +109,41 @@ struct agent_spec {
     void (*title)(void *arg, struct buf *ret);
     void (*rename)(void *arg, struct str title);
     void *title_arg;
-    /* Before each input behind the first: appends reminders of what has changed meanwhile
-     * (instruction files, the date). NULL: nothing ever does. Agent thread. */
+    /* Before each input after the first: appends reminders of changes since (instruction files, the
+     * date). NULL: nothing ever changes. Agent thread. */
     void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
     /* After a file was read: the same for what applies to files like it (nested instructions). */
     void (*near)(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
     /* After a compaction: the reminders before the first input, as they would be now. NULL or
-     * nothing: context is said again. */
+     * nothing: context is repeated. */
     void (*again)(void *arg, struct cancel *cancel, struct buf *ret);
-    /* The next file of instructions that was read and that hooks have not heard of; false: none.
-     * NULL: there are no such files. */
+    /* The next file of instructions that was read and not yet reported to hooks; false: none. NULL:
+     * there are no such files. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
-    /* The next line of the transcript that belongs to what was told; false: none. NULL: never. */
+    /* The next line of the transcript that belongs to the reminders; false: none. NULL: never. */
     bool (*attachment)(void *arg, struct buf *ret);
     void *news_arg; /* of all four */
     /* Settings may have changed: called before each turn, step and call, and what they say counts
      * when it returns. NULL: they never do. The agent's thread and those of its calls. */
     void (*refresh)(void *arg);
-    /* Files that a hook wants to hear of, in place of those it named before. NULL: nobody watches
-     * any. Any thread. */
+    /* Files that a hook wants to watch, in place of those it named before. NULL: no watching. Any
+     * thread. */
     void (*watch)(void *arg, const struct strv *paths);
     void *refresh_arg;          /* of both */
-    struct journal *journal;    /* what is said goes to disk through it; NULL: nowhere */
+    struct journal *journal;    /* writes the conversation to disk; NULL: not stored */
     struct referee *referee;    /* the first link of those asked when the turn would end; or NULL */
     struct spawner *spawner;    /* for tools that start agents; NULL: none can be started */
     struct extra_source *extra; /* asked for its tools before each step; NULL: they are as given */
-    /* Whether work goes on whose end it shall hear before it may end itself, though no more input
-     * will come; whoever does the work wakes it (agent_nudge()). NULL: nothing does. Any thread. */
+    /* Whether other work is running whose end it must report before it may end itself, though no
+     * more input will come; the worker wakes it (agent_nudge()). NULL: none. Any thread. */
     bool (*awaits)(void *arg);
     void *awaits_arg;
     struct team *team;     /* for tools, its team and task list; NULL: none */
     struct cancel *cancel; /* of the process: ends turn and agent */
 };
 
-/* It exists, and may be given anything; it begins to work with agent_begin(), which is told what of
- * the spec was not known before: net, system, context and journal. */
+/* It accepts input already, but starts to work only with agent_begin(), which sets the rest of the
+ * spec: net, system, context and journal. */
 struct agent *agent_new(const struct agent_spec *spec);
 void agent_begin(struct agent *a, const struct agent_spec *spec);
 /* Interrupts, waits for the thread, frees. NULL is fine. */
@@ -162,7 +160,7 @@ bool agent_rests(struct agent *a);
  * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
 #define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
-/* Before it begins: where what waits was written down. */
+/* Before it begins: the journal that stores waiting input. */
 void agent_keep_in(struct agent *a, struct journal *journal);
 /* It was taken back: the journal has it no longer. Takes the content. */
 void agent_forget(struct agent *a, struct agent_input *in);
@@ -174,19 +172,19 @@ bool agent_return(struct agent *a, struct str uuid);
  * what came of it. */
 void agent_snip(struct agent *a, const struct strv *entries);
 
-/* Going back in the conversation, done by whoever knows how (host/host_rewind.c), on the agent's
- * thread and between two turns. The order is the caller's until done() is called. */
+/* Going back in the conversation, done by the caller's code (host/host_rewind.c), on the agent's
+ * thread and between two turns. The request belongs to the caller until done() is called. */
 struct agent_rewind {
-    bool files, conversation; /* what is set back; for the event */
+    bool files, conversation; /* parts that are restored; for the event */
     /* Writes it down, and gives the conversation as it is then, when that is set back. -1: all is
      * as it was. */
     int (*go)(struct agent_rewind *self, struct recall *ret, struct err *err);
-    /* Once, behind go() and the event, or when the agent ends; err NULL: it is done. */
+    /* Once, after go() and the event, or when the agent ends; err NULL: success. */
     void (*done)(struct agent_rewind *self, const struct err *err);
     /* By go(), for EVENT_REWOUND. */
-    char message[ID_UUID_LEN + 1]; /* what was gone back to */
-    char line[ID_UUID_LEN + 1];    /* that says so */
-    struct str text;               /* for a person; lent until done() */
+    char message[ID_UUID_LEN + 1]; /* the message that was restored */
+    char line[ID_UUID_LEN + 1];    /* the line that records it */
+    struct str text;               /* for the user; lent until done() */
     int64_t turn;                  /* the agent's own */
 };
 /* ERR_BUSY: a turn runs or something waits for one; done() is not called then. */
@@ -195,7 +193,7 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 /* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits for
  * its turn is dropped. */
 void agent_interrupt(struct agent *a, bool drop_queued);
-/* Somebody is asked, or nobody is any more: what lies between is no work of its turn. */
+/* The user is being asked, or no longer: the time between is not counted as work of the turn. */
 void agent_asks(struct agent *a, bool on);
 
 /* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
@@ -212,9 +210,18 @@ void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is ke
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
 
-/* What the last call sent, as the provider has counted it; about so many tokens behind a
- * compaction, or when the conversation goes on; 0: not known yet. */
+/* The size of the last call, as the provider has counted it; an estimate after a compaction, or
+ * when a conversation is resumed; 0: unknown yet. */
 int64_t agent_context_tokens(const struct agent *a);
+
+/* A call of a tool that belongs to no turn, with hooks, rules and questions as in one. Waits for
+ * its end; any thread, several at once. ret: TOOL_RESULT_INIT; what fails is a result that says so.
+ * -1: cancelled. */
+struct agent_tool_use {
+    struct str id, name, input; /* "toolu_…", "Bash", a JSON object */
+};
+int agent_call_tool(struct agent *a, const struct agent_tool_use *use, struct cancel *cancel,
+                    struct tool_result *ret, struct err *err);
 
 /* Asks the referee again whether there is something to do, when it is idle. */
 void agent_nudge(struct agent *a);
@@ -236,15 +243,15 @@ void agent_tell_folder(const struct agent *a, const char *folder, const char *so
 /* The same for FileChanged. event: "add", "change" or "unlink". */
 void agent_tell_file(const struct agent *a, const char *path, const char *event);
 
-/* Others hear how a handler of a hook does; the agent's own runs say so themselves. Waits while an
- * observer is full, unless cancel is set or NULL. */
+/* Reports the progress of a hook's handler to observers; the agent's own runs do this themselves.
+ * Waits while an observer is full, unless cancel is set or NULL. */
 void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel);
 
 /* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
  * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
-/* SessionStart hooks run now, and not with the first input; what they add is said with that. */
+/* SessionStart hooks run now, and not with the first input; their additions go with that input. */
 void agent_ask_start(struct agent *a);
 
 /* Things said into the running (or next) turn as a reminder, such as the end of a background

@@ -1,8 +1,8 @@
 /*
- * Hooks that nobody waits for: a notification, a file of instructions that was read, a new folder,
- * a file that has changed. Each event runs on a thread of the crew with words of its own, so that a
- * slow one holds up neither the turn nor a question; what it adds for the model is heard like any
- * note. Called from any thread.
+ * Hooks that nothing waits for: a notification, an instruction file that was read, a new folder, a
+ * changed file. Each event runs on a thread of the crew with its own copy of the text, so that a
+ * slow one holds up neither the turn nor a question; its additions for the model are queued like
+ * any note. Called from any thread.
  */
 #include "agent/inside.h"
 #include "base/clock.h"
@@ -61,7 +61,7 @@ static void aside_run(void *arg)
     }
     aside_free(s);
     atomic_fetch_sub(&a->asides, 1);
-    agent_wake(a); /* whoever waits for the last one looks again */
+    agent_wake(a); /* the thread that waits for the last one looks again */
 }
 
 /* Takes it. */

@@ -1,10 +1,9 @@
 /*
- * Questions to a person: permission, a question of the model, trust, and how they are answered.
+ * Questions to the user: permission, a question of the model, trust, and how they are answered.
  *
- * An agent (or one of its tool threads) puts an ask and waits. Whatever front ends there are show
- * it and the first answer wins; the others are told that it is withdrawn. Nobody there:
- * ERR_UNSUPPORTED at once, and the caller applies the rule for headless runs. A cancel withdraws
- * it.
+ * An agent (or one of its tool threads) puts an ask and waits. All front ends show it and the first
+ * answer wins; it is withdrawn from the others. Without a front end: ERR_UNSUPPORTED at once, and
+ * the caller applies the rule for headless runs. A cancel withdraws it.
  */
 #pragma once
 
@@ -56,11 +55,11 @@ struct ask_answer {
     }
 void ask_answer_release(struct ask_answer *a);
 
-/* put() waits for the answer. ERR_UNSUPPORTED: nobody to ask; ERR_CANCELLED; ERR_DENIED: the front
+/* put() waits for the answer. ERR_UNSUPPORTED: no front end; ERR_CANCELLED; ERR_DENIED: the front
  * end failed ("Tool permission request failed: …"). Any thread. */
 struct asker {
     int (*put)(struct asker *self, const struct ask *ask, struct cancel *cancel,
                struct ask_answer *ret, struct err *err);
-    /* Whether anybody would be asked now. NULL: always. */
+    /* Whether a front end is there to ask. NULL: always. */
     bool (*is_there)(struct asker *self);
 };

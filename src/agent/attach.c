@@ -1,6 +1,6 @@
 /*
- * attach: state on its way over a compaction. Files are read now, not remembered: whoever changed
- * them meanwhile, the model sees what an edit would meet.
+ * attach: state that survives a compaction. Files are read now, not remembered: if they have
+ * changed, the model sees the text that an edit would meet.
  */
 #include "agent/attach.h"
 

@@ -1,8 +1,8 @@
 /*
- * What is said again behind a summary, because it was lost with the messages: the surroundings and
+ * What is repeated after a summary, because it was lost with the messages: the surroundings and
  * instruction files as they are now, the files looked at last, the skills that were called, the
  * list of things to do, the mode, the folder, and what SessionStart hooks add; for src/agent only,
- * but for the mark. All of it as reminders. Agent thread.
+ * except the mark. All of it as reminders. Agent thread.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct turn;
 
 #define ATTACH_MAX_FILES 5
 #define ATTACH_MAX_SKILLS 8
-/* Ends the block that tells of a command, before the words it has become: they are a skill's. */
+/* Ends the block that describes a command, before its expanded text: it is a skill's. */
 #define ATTACH_SKILL_MARK "<skill-format>true</skill-format>"
 
 /* Begins the text of a skill, before its folder. */
@@ -30,7 +30,7 @@ struct attached {
     VEC(struct block) blocks; /* texts with their entry, in the arena */
     struct arena arena;
     struct strv forgotten; /* files */
-    enum permit_mode mode; /* that is told */
+    enum permit_mode mode; /* the mode last reported */
 };
 void attached_release(struct attached *s);
 

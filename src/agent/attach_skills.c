@@ -1,7 +1,7 @@
 /*
- * attach_skills: a skill that was called is to be followed from then on, so its words are said
- * again when the message that had them is summed up. They are found in the conversation itself, as
- * they were said or as they were said again before: a resumed session needs no memory of its own.
+ * attach_skills: a skill that was called applies from then on, so its text is repeated when the
+ * message that contains it is summarized. It is found in the conversation itself, in its original
+ * place or repeated before: a resumed session needs no extra state.
  */
 #include "agent/attach.h"
 #include "agent/inside.h"
@@ -14,7 +14,7 @@
 
 struct skill {
     struct str name;
-    struct str body;  /* empty: it was said again before */
+    struct str body;  /* empty: repeated already */
     struct str again; /* that block */
 };
 
@@ -42,7 +42,7 @@ static bool skill_base(struct str text, struct str *ret)
     return ret->len;
 }
 
-/* The one that block i of a message tells of. */
+/* The skill that block i of a message describes. */
 static bool skill_at(const struct message *m, size_t i, struct skill *ret)
 {
     const struct block *b = &m->blocks[i];

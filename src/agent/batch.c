@@ -70,7 +70,7 @@ void batch_add(struct batch *b, const struct block *block)
 
     vec_push(&b->calls, c);
     if (c->state == CALL_ENDED)
-        call_start(c);               /* only says so */
+        call_start(c);               /* only reports it */
     if (b->early + 1 < b->calls.len) /* something before it waits for the end of the answer */
         return;
     if (c->state == CALL_READY && c->is_free && batch_running(b) < BATCH_WIDTH)
@@ -178,7 +178,7 @@ static void batch_heed(struct batch *b, struct call *c)
     }
 }
 
-/* c NULL: nobody knows yet how it ends. */
+/* c NULL: the outcome is not known yet. */
 static void batch_emit_done(struct batch *b, const struct call *c, const struct block *result,
                             struct str data)
 {
@@ -215,7 +215,7 @@ static struct str batch_call_entry(const struct batch *b, const struct call *c)
 }
 
 /* The next result goes into the history. A call that still runs is not touched: it belongs to its
- * thread, and its answer is that it was left behind. */
+ * thread, and its answer is that it was abandoned. */
 static int batch_settle_one(struct batch *b, struct err *err)
 {
     struct call *c = b->calls.ptr[b->settled];
@@ -239,7 +239,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     struct str data = running ? STR("\"Error: interrupted\"") : buf_str(&c->result.data);
 
     if (!running) {
-        if (c->beside && c->result.is_error) /* nobody has wished it */
+        if (c->beside && c->result.is_error) /* its result is not wanted */
             buf_adds(&c->result.text, "\nIt was stopped because a call that ran beside it failed.");
         call_result(c, &arena, &result);
         batch_heed(b, c);
@@ -361,7 +361,7 @@ static size_t batch_group_end(const struct batch *b, size_t from)
     return to;
 }
 
-/* What runs is told to stop and gets a moment for it, the rest never runs. */
+/* Running calls are cancelled and get a moment to end, the rest never run. */
 void batch_refuse(struct batch *b, struct str because)
 {
     int64_t until_ms = clock_mono_ms() + BATCH_CANCEL_MS;
@@ -411,7 +411,7 @@ static void batch_say_skill(struct batch *b, struct call *c)
     agent_emit_user(b->agent, &text, 1, uuid, USER_ADDED, t->cancel);
 }
 
-/* What hooks and files had to add goes behind the results. */
+/* Additions of hooks and files go after the results. */
 static void batch_say_context(struct batch *b)
 {
     VEC_EACH(&b->calls, it) {

@@ -6,8 +6,8 @@
  * (each alone is capped by cap.h already). When they have more, the largest become stubs, the older
  * of two equal ones first, until the rest fits: the beginning, and the file that holds the whole.
  *
- * It is applied once, before the message is first sent: what the model has seen is never shortened
- * behind its back, and the provider's cache of the prompt holds. The stub is recorded before it is
+ * It is applied once, before the message is first sent: text that the model has seen is never
+ * shortened later, and the provider's cache of the prompt holds. The stub is recorded before it is
  * used, and a resumed session has the same bytes. Results that hold images are left alone. Agent
  * thread.
  */
@@ -17,5 +17,5 @@ struct agent;
 struct err;
 struct room;
 
-/* What was said last, before it goes out. -1: a stub could not be written down. */
+/* The latest results, before they are sent. -1: a stub could not be stored. */
 int budget_apply(struct agent *a, const struct room *room, struct err *err);

@@ -1,6 +1,7 @@
 /*
- * A tool call's way. The pipeline reads top to bottom in call_pipeline(); it runs on the call's own
- * thread, so that a slow hook, an unanswered question and a long command hold up nobody else.
+ * The stages of a tool call. The pipeline reads top to bottom in call_pipeline(); it runs on the
+ * call's own thread, so that a slow hook, an unanswered question or a long command holds up nothing
+ * else.
  */
 #include "agent/call.h"
 
@@ -116,7 +117,7 @@ static bool call_has_hooks(const struct call *c)
            agent_hook_wanted(c->agent, HOOK_POST_TOOL_USE_FAILURE, c->name);
 }
 
-/* Harmless to run again, and nobody wants to be asked. */
+/* Harmless to run again, and no permission is needed. */
 static bool call_is_free(struct call *c)
 {
     const unsigned both = TOOL_READ_ONLY | TOOL_CONCURRENT;
@@ -453,7 +454,7 @@ static void call_after(struct call *c)
     call_hook_input(c, event, &w);
     if (event == HOOK_POST_TOOL_USE_FAILURE) {
         jw_kstr(&w, "error", buf_str(&c->result.text));
-        jw_kbool(&w, "is_interrupt", false); /* whoever interrupts waits for no hook */
+        jw_kbool(&w, "is_interrupt", false); /* an interrupt does not wait for hooks */
     } else if (c->result.data.len) {
         jw_kraw(&w, "tool_response", buf_str(&c->result.data));
     } else {

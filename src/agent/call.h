@@ -51,7 +51,7 @@ struct call {
     bool is_free; /* allowed without asking or hooks: may start while the stream goes on */
     struct cancel *cancel;
     enum call_state state;         /* the agent's view */
-    int64_t start_ms, duration_ms; /* without the time that somebody took to give leave */
+    int64_t start_ms, duration_ms; /* without the time spent waiting for permission */
     int64_t run_ms;                /* its handler alone took: without leave and hooks */
 
     const char *changed_file; /* absolute; NULL: none */
@@ -61,14 +61,14 @@ struct call {
     struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty: not known */
     bool ran;           /* its handler was called */
     bool denied;
-    const char *denied_by; /* ask.h's reason_type, where nobody was asked; NULL: by somebody */
+    const char *denied_by; /* ask.h's reason_type, where the user was not asked; NULL: the user */
     struct buf denied_why;
-    bool unanswered; /* denied because nobody could be asked */
+    bool unanswered; /* denied because no user could be asked */
     bool stop_turn;  /* a hook said "continue": false */
     bool interrupt;  /* a denial that ends the turn */
     bool is_only;    /* the answer has no other call */
     bool beside;     /* cancelled since a call that ran beside it failed */
-    bool deferred;   /* by a hook: it has not run, and whoever started the turn takes it up */
+    bool deferred; /* by a hook: it has not run, and the client that started the turn takes it up */
 
     struct arena arena;
     struct mailbox *to;
@@ -98,8 +98,8 @@ void call_free(struct call *c);
 bool call_mail_is(const struct mail *m, const struct call *c);
 
 /* Between call.c and call_leave.c: the call's own thread. */
-/* 0: it may run; -1: it has its result; 1: the same, and it is the tool's own: it cannot be done,
- * and nobody was asked. */
+/* 0: it may run; -1: it has its result; 1: the same, and the result is the tool's own: it cannot
+ * work, and the user was not asked. */
 int call_leave(struct call *c);
 /* The user, or hooks that answer in his place. As call_leave(). */
 int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why);

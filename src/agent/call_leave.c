@@ -1,6 +1,6 @@
 /*
- * May the call run? Hooks first, then rules and mode, then, when it can be done at all, hooks that
- * answer for a person, and a person. The call's own thread.
+ * May the call run? Hooks first, then rules and mode, then, if it can work at all, hooks that
+ * answer for the user, and the user. The call's own thread.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 
-/* 0 to go on, with what the hooks decided; -1: the call has its result. */
+/* 0 to continue, with the decision of the hooks; -1: the call has its result. */
 static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -51,7 +51,7 @@ static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_
                   err.text);
         return -1;
     }
-    /* Nobody can take up one call of several. */
+    /* One call of several cannot be deferred. */
     if (o.decision == HOOK_DEFER && c->is_only) {
         c->deferred = true;
         call_fail(c, "A hook has deferred this call: it has not run.");
@@ -79,9 +79,9 @@ static void call_update_permissions(struct call *c, struct str json)
         agent_notice(c->agent, LEVEL_WARNING, "%s", warnings.ptr[i]);
 }
 
-/* In auto mode nobody sees a refusal but those who watch for it. They may let the model try once
- * more; the call itself stays refused. */
-/* answer: what forbids it, without anybody having been asked. */
+/* In auto mode only watching hooks see a refusal. They may let the model try once more; the call
+ * itself stays refused. */
+/* answer: the reason for the denial, without the user having been asked. */
 static void call_tell_denied(struct call *c, const struct permit_answer *answer)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -108,8 +108,8 @@ static void call_tell_denied(struct call *c, const struct permit_answer *answer)
         call_fail(c, "%s\nYou may try this call again.", buf_cstr(&why));
 }
 
-/* The input that an answer brings, if any: what is forbidden stays so, whoever has allowed it. -1:
- * the call has its result. */
+/* The input that an answer brings, if any: forbidden input stays forbidden, even if allowed by the
+ * answer. -1: the call has its result. */
 static int call_take_input(struct call *c, struct str input, const char *changed)
 {
     struct permit_answer answer;
@@ -164,7 +164,7 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     return 1;
 }
 
-/* Somebody is about to be asked: whoever wants to be called is called. */
+/* Before the user is asked: fires the notification hooks. */
 static void call_tell_asked(const struct call *c, struct asker *asker)
 {
     CLEANUP(buf_release) struct buf message = BUF_INIT(1000);
@@ -192,8 +192,8 @@ static bool call_may_look(struct call *c, const struct rule_subject *subject)
     return answer.verdict == PERMIT_ALLOW;
 }
 
-/* Nobody is asked about what cannot be done: an edit of a text that is not there. True: it cannot,
- * and the result says why. */
+/* Do not ask about a call that cannot work, such as an edit of a text that is not there. True: it
+ * cannot, and the result says why. */
 static bool call_is_vain(struct call *c, const struct rule_subject *subject)
 {
     struct tool_call tool_call = call_for_tool(c);
@@ -206,7 +206,7 @@ static bool call_is_vain(struct call *c, const struct rule_subject *subject)
     return c->result.is_error;
 }
 
-/* Nobody but a person can say. As call_leave(). */
+/* Only the user can decide. As call_leave(). */
 int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
@@ -243,7 +243,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     if (!asker)
         err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
     else if (asker->put(asker, &ask, c->cancel, &answer, &err) == 0)
-        (void)cancel_check(c->cancel, &err); /* an answer that comes behind an interrupt is none */
+        (void)cancel_check(c->cancel, &err);   /* an answer after an interrupt does not count */
     c->start_ms += clock_mono_ms() - asked_ms; /* the time of who was asked is not the call's */
     switch (err.code) {
     case ERR_NONE:
@@ -276,7 +276,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     return 0;
 }
 
-/* Rules, mode, hooks' leave, and at last a person. */
+/* Rules, mode, permission from hooks, and last the user. */
 static int call_permission(struct call *c, enum hook_decision hooks_say, struct str reason)
 {
     struct permit_answer answer;
@@ -284,7 +284,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    /* A hook that wants the user to be asked is about the command, whatever it would change. */
+    /* A hook that asks for the user is concerned about the command, whatever it would change. */
     if (answer.has_trial && hooks_say != HOOK_ALLOW && hooks_say != HOOK_ASK) {
         switch (call_try(c, &subject, &answer)) {
         case CALL_TRIED:
@@ -305,7 +305,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
         call_tell_denied(c, &answer);
         return -1;
     }
-    /* A tool that exists to ask a person asks by itself (AskUserQuestion, ExitPlanMode). */
+    /* A tool whose purpose is to ask the user asks by itself (AskUserQuestion, ExitPlanMode). */
     if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
         return 0;
     if (hooks_say == HOOK_ASK) {

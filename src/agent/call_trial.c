@@ -197,7 +197,7 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
     buf_add(&input, buf_str(&c->expanded));
     if (call_ask(c, subject, &answer) < 0)
         return CALL_REFUSED;
-    /* Whoever has allowed another command has not seen what that one does. */
+    /* The user may have allowed a different command, and has not seen the effects of that one. */
     if (!str_eq(buf_str(&input), buf_str(&c->expanded))) {
         begin_again(c);
         return CALL_ALLOWED;
@@ -283,7 +283,7 @@ static void judge_wanted(struct call *c, const struct trial_wanted *w,
     }
 }
 
-/* What is always allowed from the answer on is this file or host, for every command. */
+/* The answer always allows this file or host from now on, for every command. */
 static enum call_tried decide_wanted(struct call *c, const struct trial *t)
 {
     enum permit_mode mode = permit_mode(c->agent->spec.permit);
@@ -307,7 +307,7 @@ static enum call_tried decide_wanted(struct call *c, const struct trial *t)
     return call_ask(c, has_rules ? &subject : NULL, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
 }
 
-/* A question about the command itself is what is left. */
+/* Only the question about the command itself remains. */
 static enum call_tried give_up(struct call *c, struct permit_answer *why, const char *reason)
 {
     begin_again(c);

@@ -351,7 +351,7 @@ int compact_when_due(struct agent *a, struct turn *t, struct err *err)
     if (compact_is_automatic(a, &room)) {
         if (tokens < room.compact_at || compact_unasked(a, t, &why) == 0 ||
             why.code != ERR_CANCELLED)
-            return 0; /* what does not fit all the same is told by the provider */
+            return 0; /* if it still does not fit, the provider reports it */
         *err = why;
         return -1;
     }

@@ -23,16 +23,17 @@ struct err;
 struct turn;
 
 /* Before each call: results within their budget (budget.h), and the whole within the window
- * (room.h). -1: ERR_CONTEXT_FULL, it may not be compacted and is as long as it may be;
- * ERR_CANCELLED; or what had to be written down could not be. */
+ * (room.h). -1: ERR_CONTEXT_FULL, it must not be compacted and has its maximum size; ERR_CANCELLED;
+ * or storing failed. */
 int compact_when_due(struct agent *a, struct turn *t, struct err *err);
 
 /* The provider has said that it is too long: true when there is more room now. Once a turn. */
 bool compact_for_room(struct agent *a, struct turn *t);
 
-/* Asked for by a person. ret gets what to tell them, also when there is too little to sum up. */
+/* Requested by the user. ret gets the message for them, also when there is too little to
+ * summarize. */
 int compact_asked(struct agent *a, struct turn *t, struct str instructions, struct buf *ret,
                   struct err *err);
 
-/* The input is "/compact", with what to keep behind it. */
+/* The input is "/compact", optionally followed by the topics to keep. */
 bool compact_is_wanted(const struct agent_input *in, struct str *ret_instructions);

@@ -6,14 +6,13 @@
  * within the session, and then immutable and shared: event_ref() and event_unref() from any thread.
  *
  * A turn is TURN_STARTED … TURN_DONE; the hooks of its beginning (SessionStart, UserPromptSubmit)
- * come before. A step of it is STEP_STARTED, per block BLOCK_STARTED,
- * BLOCK_DELTA…, BLOCK_DONE, and STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of
- * the step's blocks are void, and a new STEP_STARTED follows or the turn ends; or STEP_CUT:
- * somebody has interrupted it, its texts stay and all its other blocks are void, and the turn ends.
- * Each call of a step has one TOOL_STARTED (which may come before STEP_DONE) and one TOOL_DONE, but
- * for calls that are void with their step or that a hook has deferred. TOOL_DONE events come in the
- * order of the calls, behind STEP_DONE; of a call that has to wait for that a TOOL_PROGRESS says
- * that it has ended.
+ * come before. A step of it is STEP_STARTED, per block BLOCK_STARTED, BLOCK_DELTA…, BLOCK_DONE, and
+ * STEP_DONE; or, at any point after STEP_STARTED, STEP_VOID: all of the step's blocks are void, and
+ * a new STEP_STARTED follows or the turn ends; or STEP_CUT: it was interrupted, its texts stay and
+ * all its other blocks are void, and the turn ends. Each call of a step has one TOOL_STARTED (which
+ * may come before STEP_DONE) and one TOOL_DONE, except calls that are void with their step or that
+ * a hook has deferred. TOOL_DONE events come in the order of the calls, after STEP_DONE; of a call
+ * that has to wait for that a TOOL_PROGRESS reports that it has ended.
  */
 #pragma once
 
@@ -44,26 +43,26 @@ enum event_kind {
     EVENT_STEP_VOID,     /* text: why */
     EVENT_STEP_CUT,      /* message_id, model, request_id */
     EVENT_TOOL_STARTED,  /* id, name, json: the input, expanded */
-    EVENT_TOOL_PROGRESS, /* id, name, text: replaces what was shown, duration_ms; ended, and then
+    EVENT_TOOL_PROGRESS, /* id, name, text: replaces the previous text, duration_ms; ended, and then
                             is_error: nothing runs any more, TOOL_DONE comes in its turn */
-    EVENT_TOOL_DONE,     /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json:
-                            the tool_result block, text: its text,
-                            data: structured result (JSON) or empty, duration_ms; denied_by and
-                            show: of one that nobody was asked about, what forbids it and why */
-    EVENT_USER,          /* json: a message {"role":"user","content"} that entered the conversation
-                            beside tool results; text; id: uuid of the input it came with; user;
-                            show: which files went along with it, a line each, or empty */
-    EVENT_WAITING,       /* processed, total, cached: the server reads the prompt */
-    EVENT_RETRY,         /* attempt, max_tries, delay_ms, status, error (enum err_code),
-                            is_overloaded, text */
-    EVENT_STATE,         /* state */
-    EVENT_MODE,          /* mode */
-    EVENT_HOOK_STARTED,  /* all handlers of an event: id, name: "PreToolUse:Bash", text:
-                            "PreToolUse"; show: words for people meanwhile, or empty */
-    EVENT_HOOK_DONE,     /* the same, is_error, duration_ms; show: for the terminal of whoever sits
-                            there, or empty */
-    EVENT_HANDLER_STARTED,  /* one of them, between those two, or going on behind them: id: its own,
-                               name, text: the same */
+    EVENT_TOOL_DONE, /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json: the
+                        tool_result block, text: its text, data: structured result (JSON) or empty,
+                        duration_ms; denied_by and show: of one denied without asking, the
+                        reason_type and the reason */
+    EVENT_USER,      /* json: a message {"role":"user","content"} that entered the conversation
+                        beside tool results; text; id: uuid of the input it came with; user;
+                        show: which files went along with it, a line each, or empty */
+    EVENT_WAITING,   /* processed, total, cached: the server reads the prompt */
+    EVENT_RETRY,     /* attempt, max_tries, delay_ms, status, error (enum err_code),
+                        is_overloaded, text */
+    EVENT_STATE,     /* state */
+    EVENT_MODE,      /* mode */
+    EVENT_HOOK_STARTED, /* all handlers of an event: id, name: "PreToolUse:Bash", text:
+                           "PreToolUse"; show: status text for the user, or empty */
+    EVENT_HOOK_DONE,    /* the same, is_error, duration_ms; show: output for the user's terminal, or
+                           empty */
+    EVENT_HANDLER_STARTED,  /* one of them, between those two, or continuing after them: id: the
+                               handler's, name, text: the same */
     EVENT_HANDLER_PROGRESS, /* the same; json: the end of what it has printed so far, data: on
                                standard error; duration_ms */
     EVENT_HANDLER_DONE,     /* the same, but of each the beginning; is_error, error; has_code,
@@ -76,22 +75,22 @@ enum event_kind {
     EVENT_TASK_DONE,    /* text: how it ended, or an agent's report */
     EVENT_TASKS,        /* json: an array of all that run in the background */
     EVENT_COMPACTING,   /* name: "manual", "auto"; pre_tokens: the older part is being summed up */
-    EVENT_COMPACTED,    /* the same; is_error and text: why not; else post_tokens, usage.input is
-                           the same, text for a person; duration_ms; uuid: of the boundary */
-    EVENT_REWOUND,      /* somebody went back: id: to before which message, name: "files",
-                           "conversation", "both"; text for a person; uuid: of the line that says
-                           so; post_tokens and usage.input: of what is left */
-    EVENT_GOAL,         /* name: "goal_set", "goal_verdict", …; json: an object that says more */
-    EVENT_ACTIVE_GOAL,  /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
-                           it is now, or null */
-    EVENT_COMMAND,      /* name: of a slash command, text: its answer, data: the same with SGR
-                           codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
-                           the same, RUNNING: a turn runs or begins */
-    EVENT_COMMAND_PROGRESS, /* name: of a command that runs, text: what it has said last, replaces
-                               what was shown */
-    EVENT_NOTICE,    /* level, text: something a person should know; id: the input that will not
-                        be heard because of it, or empty; name: "model_fallback": another model
-                        answers, data: the one before, model: the one that does; or empty */
+    EVENT_COMPACTED,   /* the same; is_error and text: why not; else post_tokens, usage.input is the
+                          same, text for the user; duration_ms; uuid: of the boundary */
+    EVENT_REWOUND,     /* the conversation was rewound: id: to before which message, name: "files",
+                          "conversation", "both"; text for the user; uuid: of the line that records it;
+                          post_tokens and usage.input: of the rest */
+    EVENT_GOAL,        /* name: "goal_set", "goal_verdict", …; json: an object that says more */
+    EVENT_ACTIVE_GOAL, /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as
+                          it is now, or null */
+    EVENT_COMMAND,     /* name: of a slash command, text: its answer, data: the same with SGR
+                          codes or empty, is_error; state: IDLE: a TURN_DONE follows that says
+                          the same, RUNNING: a turn runs or begins */
+    EVENT_COMMAND_PROGRESS, /* name: of the running command, text: its latest output, replaces the
+                               previous text */
+    EVENT_NOTICE, /* level, text: a message for the user; id: the input that is dropped because of
+                     it, or empty; name: "model_fallback": another model answers, data: the one
+                     before, model: the one that does; or empty */
     EVENT_TURN_DONE, /* report; json: the session's goal as it stands then, or empty */
 };
 
@@ -114,8 +113,8 @@ enum event_level {
 };
 
 enum event_user {
-    USER_INPUT,          /* what a person or client said */
-    USER_APPENDED,       /* the same, for a later turn; only a journal is told */
+    USER_INPUT,          /* input of the user or a client */
+    USER_APPENDED,       /* the same, for a later turn; only for a journal */
     USER_MARKER,         /* "[Request interrupted by user]" */
     USER_ADDED,          /* reminders, hook feedback, "go on": made by tenax */
     USER_NOTICE,         /* a notice (agent/notice.h) that began a turn; in its wrapping */
@@ -172,7 +171,7 @@ struct turn_report {
     bool is_error; /* the turn's own; turn_report_is_error() heeds the goal, too */
     struct turn_goal goal;
     struct str result;   /* the last answer's text; of an API failure its error */
-    struct str error;    /* what to tell a person when it is one; or empty */
+    struct str error;    /* what to show the user if it failed; or empty */
     struct str category; /* of an API failure: "rate_limit", "authentication_failed", …; or empty */
     int api_status;      /* HTTP, 0: none */
     enum llm_stop stop;
@@ -182,7 +181,7 @@ struct turn_report {
     int64_t steps;                    /* num_turns */
     struct llm_usage usage;           /* of this turn */
     int64_t total_ms, total_api_ms;   /* of all turns of the session, this one included */
-    double total_usd;                 /* of the session; what is known of it */
+    double total_usd;                 /* of the session; the known part */
     bool cost_unknown;                /* a model without prices had a part in it */
     const struct model_spent *models; /* of the session */
     size_t model_count;
@@ -237,7 +236,7 @@ struct event {
     enum event_state state;
     enum event_level level;
     const char *mode;
-    const char *denied_by; /* as ask.h's reason_type; NULL: not denied, or by somebody asked */
+    const char *denied_by; /* as ask.h's reason_type; NULL: not denied, or by the user */
     enum llm_stop stop;
     struct llm_usage usage;
     int64_t ttft_ms, duration_ms, delay_ms;

@@ -129,7 +129,7 @@ static struct str first_sentence(struct str text)
     return text;
 }
 
-/* One line of it, whatever it holds. */
+/* One line of it, with any content. */
 static void add_plain(struct buf *ret, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)

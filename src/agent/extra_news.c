@@ -1,5 +1,5 @@
 /*
- * A delta is the difference between the toolbox and what was told. The first one is the
+ * A delta is the difference between the toolbox and what the model knows. The first one is the
  * announcement, which also says how to find and call the tools; it fits one percent of the window.
  */
 #include "agent/extra_news.h"
@@ -69,7 +69,7 @@ struct delta {
     VEC(const struct tool_entry *) added; /* by server */
     struct strv names, readded, removed, changed, lines;
     struct extra_servers servers;
-    bool is_whole; /* says everything, as if nothing had been told */
+    bool is_whole; /* complete, as if it were the first one */
 };
 
 static void delta_release(struct delta *d)
@@ -110,7 +110,7 @@ static void states_text(const struct extra_servers *servers, struct buf *ret)
     extra_write_states(servers, ret);
 }
 
-/* Names that are gone, but for those that may be back in a moment. */
+/* Names that are gone, except those that may be back in a moment. */
 static void delta_removed(struct agent *a, struct delta *d)
 {
     struct extra_news *n = &a->extra;
@@ -314,7 +314,7 @@ static size_t budget_of(const struct agent *a)
                                     : (size_t)chars;
 }
 
-/* From here on it is what was told. */
+/* From here on the model knows this. */
 static void delta_keep(struct agent *a, const struct delta *d)
 {
     struct extra_news *n = &a->extra;
@@ -608,7 +608,7 @@ void extra_write_found(struct agent *a, struct buf *ret)
     jw_array_end(&w);
 }
 
-/* ---- What was told before ---- */
+/* ---- Earlier announcements ---- */
 
 bool extra_is_news(struct str type)
 {

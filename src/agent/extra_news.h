@@ -1,8 +1,7 @@
 /*
- * What an agent's model has been told of extra tools (extra.h): which there are, what has changed
- * since, which may be of use now. Each is a reminder for the model and an attachment of the
- * transcript, from which a resumed session knows what was told. For src/agent only; the agent's
- * thread.
+ * What an agent's model knows about extra tools (extra.h): which there are, recent changes, which
+ * may be useful now. Each is a reminder for the model and an attachment of the transcript, from
+ * which a resumed session restores this state. For src/agent only; the agent's thread.
  */
 #pragma once
 
@@ -21,20 +20,20 @@ struct recall;
 
 struct extra_news {
     struct map told;       /* names → a digest of their texts */
-    struct map before;     /* names that were told of and are gone */
+    struct map before;     /* names that were announced and are gone */
     struct map found;      /* names that were found or called */
     struct map hinted;     /* names that were suggested */
-    struct map gone;       /* names told of that are missing → since when, in ms */
-    struct map instructed; /* servers whose instructions were told */
-    struct buf states;     /* of servers, as they were told */
+    struct map gone;       /* announced names that are missing → since when, in ms */
+    struct map instructed; /* servers whose instructions were sent */
+    struct buf states;     /* of servers, as last reported */
     uint64_t seen;         /* the toolbox that was looked at last; 0: none */
     struct buf input;      /* the beginning of the last one */
-    bool is_settled;       /* something was told by this process */
+    bool is_settled;       /* this process has made an announcement */
 };
 
 void extra_news_release(struct extra_news *n);
 
-/* Tells what is new: everything, when nothing was told before. */
+/* Announces changes: everything the first time. */
 void extra_say(struct agent *a);
 /* Tools that an input may want, with it; and those that the last answer may want. */
 void extra_hint_input(struct agent *a, struct str text);
@@ -49,8 +48,8 @@ void extra_attached(struct agent *a);
 /* JSON array of the names that were found or called. */
 void extra_write_found(struct agent *a, struct buf *ret);
 
-/* Attachments of a transcript, one JSON text a line, as recall.extra has them: what was told is as
- * they say. */
+/* Attachments of a transcript, one JSON text a line, as recall.extra has them: restores the
+ * announced state from them. */
 void extra_recall(struct agent *a, struct str lines);
 /* The other way round, for an agent that begins with this one's conversation. */
 void extra_write_told(const struct agent *a, struct buf *ret);

@@ -1,6 +1,7 @@
 /*
  * The conversation. A draft that was sent and got no answer (an API failure) is opened again when
- * more is said: a copy replaces it, because what was sent may be shared and remembers its bytes.
+ * more text is added: a copy replaces it, because what was sent may be shared and remembers its
+ * bytes.
  */
 #include "agent/history.h"
 
@@ -82,7 +83,7 @@ void history_answer(struct history *h, const struct block *result)
     h->bytes += history_block_bytes(result);
     h->media += history_result_media(result);
     mem_freep(&h->open.ptr[0]);
-    for (size_t i = 0; i < h->open.len; i++) /* with the NULL behind the last */
+    for (size_t i = 0; i < h->open.len; i++) /* with the NULL after the last */
         h->open.ptr[i] = h->open.ptr[i + 1];
     h->open.len--;
 }
@@ -153,7 +154,7 @@ size_t history_bytes(const struct history *h, size_t first)
 
 void history_recount(struct history *h)
 {
-    h->epoch = 0; /* what was remembered of the old messages must not be sent */
+    h->epoch = 0; /* sizes of the old messages must not be sent */
     h->bytes = history_bytes(h, 0);
     h->media = h->draft ? history_count_media(h->draft) : 0;
     VEC_EACH(&h->list, m) {

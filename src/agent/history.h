@@ -2,13 +2,13 @@
  * The conversation as the model gets it, and its invariants, in one place.
  *
  *   - user and assistant take turns;
- *   - every tool_use has exactly one tool_result, in the user message behind it, results first and
- *     in the order of the calls;
+ *   - every tool_use has exactly one tool_result, in the next user message, results first and in
+ *     the order of the calls;
  *   - what the model said is never changed, only left out.
  *
- * Whatever is said on the user's side between two model calls (results, input, reminders) is
- * gathered in a draft, which becomes a message when the next call is made. Breaking a rule from
- * inside is a BUG(); nothing a model sends can. Agent thread.
+ * Everything on the user's side between two model calls (results, input, reminders) is gathered in
+ * a draft, which becomes a message when the next call is made. Breaking a rule from inside is a
+ * BUG(); nothing a model sends can. Agent thread.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ void history_release(struct history *h);
  * rules; the last message may be the user's, and is added to then. */
 void history_restore(struct history *h, struct message *const *list, size_t count);
 
-/* On the user's side. Blocks are copied. A text that follows a text stays a block of its own. */
+/* On the user's side. Blocks are copied. A text after a text stays a separate block. */
 void history_say(struct history *h, const struct block *block);
 void history_say_text(struct history *h, struct str text);
 /* The answer to the first open call; any other id is a BUG(). */
@@ -58,7 +58,7 @@ enum history_media {
     MEDIA_OF_USER,
 };
 
-/* What was left out; slices live as long as the history is not changed again. */
+/* The removed parts; slices live as long as the history is not changed again. */
 struct history_drop {
     struct str entry;       /* uuid of the line */
     struct str tool_use_id; /* whose result; empty: it was the user's */
@@ -72,24 +72,23 @@ struct history_drops {
 
 /* Whose are those of the newest message that has some? A tool's first. */
 enum history_media history_newest_media(const struct history *h);
-/* Those of the newest message that has some of that kind become text: the model or its provider
- * does not take them. How many; 0: there are none. Not what is still in the draft. */
+/* Replaces those of the newest message that has some of that kind by text, because the model or its
+ * provider does not take them. Returns how many; 0: there are none. The draft is left alone. */
 size_t history_drop_media(struct history *h, enum history_media of, struct history_drops *ret);
 
 size_t history_result_media(const struct block *result); /* how many a result has */
 size_t history_count_media(const struct message *m);     /* all results of a message */
 
-/* ---- Changes of what was said (history_change.c); each begins a new epoch ---- */
+/* ---- Changes of earlier messages (history_change.c); each begins a new epoch ---- */
 
 /* The draft becomes a message, if there is one; no call may be open. */
 void history_seal(struct history *h);
 /* The messages are others now: counts, and the epoch. */
 void history_recount(struct history *h);
 
-/* Where the newest part begins that has at most max_bytes and can stand behind other words of the
- * user: an answer with the results of its calls, or words that answer no call. Words at the very
- * end belong to it whatever they take: they are what is to be done. list.len: there is no such
- * part; 0: all of it. */
+/* The start of the newest part that has at most max_bytes and can follow another user message: an
+ * answer with the results of its calls, or user text that answers no call. User text at the very
+ * end always belongs to it: it is the task. list.len: there is no such part; 0: all of it. */
 size_t history_tail(struct history *h, size_t max_bytes);
 /* Of the messages from there on, and of the draft; an image counts as 6000. */
 size_t history_bytes(const struct history *h, size_t first);
@@ -105,12 +104,12 @@ void history_compact(struct history *h, const struct block *blocks, size_t count
  * may be open. */
 void history_replace(struct history *h, struct message *const *list, size_t count);
 
-/* A text result of the draft becomes this one. The epoch stays: nobody was sent the draft. */
+/* Replaces a text result of the draft. The epoch stays: the draft has not been sent. */
 void history_stub(struct history *h, struct str tool_use_id, struct str text);
 
 /* Takes lines out of the middle. The check adds what must go with them (an answer goes whole, with
- * the results of its calls) and changes nothing. ERR_NOT_FOUND; ERR_BAD_INPUT when what is left
- * would be no conversation: two answers in a row, or one to nothing. */
+ * the results of its calls) and changes nothing. ERR_NOT_FOUND; ERR_BAD_INPUT when the rest would
+ * not be a conversation: two answers in a row, or one to nothing. */
 int history_snip_check(struct history *h, struct strv *io_entries, struct err *err);
 void history_snip(struct history *h, const struct strv *entries);
 

@@ -1,9 +1,9 @@
 /*
- * What changes a conversation after it was said: its older part summed up, a result shortened, a
- * middle part taken out, another one in its place.
+ * Changes of earlier parts of a conversation: summarizing the older part, shortening a result,
+ * removing or replacing a middle part.
  *
  * The one idea: messages are never changed, only replaced, because what was sent may be shared and
- * remembers its bytes; and cuts are made only where nothing before belongs to what follows. Agent
+ * remembers its bytes; and cuts are made only where nothing before belongs to later messages. Agent
  * thread.
  */
 #include <string.h>
@@ -186,7 +186,7 @@ static struct message *without(const struct message *m, const struct map *entrie
     return rest;
 }
 
-/* What is left: user's words that meet become one message. */
+/* The rest: adjacent user messages become one. */
 static void snip_rest(const struct history *h, const struct map *entries, struct message_list *ret)
 {
     VEC_EACH(&h->list, it) {

@@ -1,6 +1,6 @@
 /*
- * Images and documents that a model or its provider does not take: found, and left out. What stands
- * in their place is told, so that it can be written down and a later load leaves them out, too.
+ * Images and documents that a model or its provider does not take: found, and left out. The
+ * replacement is returned, so that it can be stored and a later load leaves them out, too.
  */
 #include "agent/history.h"
 #include "base/arena.h"
@@ -77,7 +77,7 @@ static size_t index_in_entry(const struct message *m, size_t at)
     return n;
 }
 
-/* A copy, because what was sent may be shared and remembers its bytes. */
+/* A copy, because messages that were sent may be shared and remember their bytes. */
 static struct message *without_media(const struct message *m, enum history_media of,
                                      struct history_drops *drops)
 {

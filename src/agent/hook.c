@@ -246,7 +246,7 @@ static int said_specific(struct said *s, enum hook_event event, const struct jso
         return 0;
     case HOOK_STOP:
     case HOOK_SUBAGENT_STOP:
-        /* More to think about is a reason to go on. */
+        /* More context is a reason to continue. */
         if (s->context.len)
             s->decision = HOOK_DENY;
         return 0;
@@ -419,7 +419,7 @@ int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,
         if (!(*runners)->wants(*runners, in->event, in->subject) ||
             (*runners)->run(*runners, in, cancel, io, &now) == 0)
             continue;
-        /* Cancelled ends it, and a refusal is what the agent must hear of. */
+        /* Cancelling ends it, and the agent must see a refusal. */
         if (first.code == ERR_NONE || now.code == ERR_CANCELLED ||
             (now.code == ERR_DENIED && first.code != ERR_DENIED))
             first = now;

@@ -81,7 +81,7 @@ struct hook_input {
     /* Where all handlers have one time together: what they ask for, but not less than the first and
      * not more than the second. 0: each its own. */
     int64_t least_ms, most_ms;
-    struct hook_watch *watch; /* told how each handler does (hook_sight.h); NULL: nobody is */
+    struct hook_watch *watch; /* receives the progress of each handler (hook_sight.h); NULL: none */
 };
 
 enum hook_decision {
@@ -101,7 +101,7 @@ enum hook_decision {
 struct hook_outcome {
     enum hook_decision decision;
     struct workspace *workspace; /* where long texts are kept; lent; NULL: they are cut */
-    bool stop;                   /* "continue": false: the turn ends, whatever else was said */
+    bool stop;                   /* "continue": false: the turn ends regardless of the rest */
     struct buf reason;           /* of the decision; for the model */
     struct buf stop_reason;      /* for the user */
     struct buf context;          /* additionalContext, for the model */
@@ -117,7 +117,7 @@ struct hook_outcome {
     struct buf title;       /* SessionStart, UserPromptSubmit: what the session is called */
     struct buf first;       /* SessionStart: initialUserMessage */
     struct buf shell;       /* lines of CLAUDE_ENV_FILE, for the commands that come */
-    bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was said */
+    bool watches;           /* SessionStart, CwdChanged, FileChanged: watchPaths was set */
     struct strv watch;      /* and what it has, at most HOOK_MAX_WATCH */
     struct arena arena;     /* of their names */
 };
@@ -132,13 +132,13 @@ struct hook_outcome {
     }
 void hook_outcome_release(struct hook_outcome *o);
 
-/* Lays a handler's JSON output over what is there, by the merging rules above. ERR_BAD_INPUT when
- * it does not have the form of the reference; nothing is changed then. */
+/* Merges a handler's JSON output by the rules above. ERR_BAD_INPUT when it does not have the form
+ * of the reference; nothing is changed then. */
 int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const struct json *output,
                        struct err *err);
 
-/* The same, said by somebody who has no JSON. Reasons are joined when the decision is the one that
- * stands already; a weaker one changes nothing. */
+/* The same for callers without JSON. Reasons are joined when the decision equals the current one; a
+ * weaker one changes nothing. */
 void hook_outcome_decide(struct hook_outcome *o, enum hook_decision decision, struct str reason);
 void hook_outcome_stop(struct hook_outcome *o, struct str reason);
 /* On a new line of one of the outcome's texts; of one that is too long, the beginning and where the
@@ -157,14 +157,14 @@ bool hook_matcher_is_valid(enum hook_event event, struct str matcher); /* else n
 struct hook_runner {
     /* Cheap and without side effects: asked before the input is written. */
     bool (*wants)(struct hook_runner *self, enum hook_event event, struct str subject);
-    /* Runs everything that matches, in parallel where it can, tells the input's watch of each, and
-     * merges. An error is that of the
-     * machinery; the agent notes it and goes on, but for ERR_CANCELLED and ERR_DENIED (which blocks
-     * where blocking makes sense). Any thread, several at once. */
+    /* Runs everything that matches, in parallel where it can, reports each to the input's watch,
+     * and merges. An error is that of the machinery; the agent notes it and continues, except for
+     * ERR_CANCELLED and ERR_DENIED (which blocks where blocking makes sense). Any thread, several
+     * at once. */
     int (*run)(struct hook_runner *self, const struct hook_input *in, struct cancel *cancel,
                struct hook_outcome *io, struct err *err);
-    /* What people are shown while they run (statusMessage), of the first that says so; NULL: none
-     * of them ever does. */
+    /* The text shown while they run (statusMessage), of the first that has one; NULL: no handler
+     * has one. */
     void (*status)(struct hook_runner *self, const struct hook_input *in, struct buf *ret);
 };
 

@@ -54,7 +54,7 @@ static void write_line(const struct hook_news *news, struct str out, struct str 
         jw_kstr(&w, "command", news->title);
         jw_object_end(&w);
     } else if (news->end != HOOK_CANCELLED) {
-        if (news->end == HOOK_SUCCESS) /* what the model reads of it has lines of its own */
+        if (news->end == HOOK_SUCCESS) /* the text for the model has separate lines */
             jw_kcstr(&w, "content", "");
         jw_kstr(&w, "stdout", out);
         jw_kstr(&w, "stderr", err);

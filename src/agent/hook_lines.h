@@ -34,6 +34,6 @@ void hook_lines_release(struct hook_lines *l);
 /* A handler has ended; out and err: what it printed, without keys and cut. Any thread. */
 void hook_lines_note(const struct agent *a, const struct hook_news *news, struct str out,
                      struct str err);
-/* Writes what was noted; and with an outcome what the Stop hooks made of the turn. The agent's
+/* Writes the notes; and with an outcome the effect of the Stop hooks on the turn. The agent's
  * thread. A line that cannot be written is kept by the transcript for its next write. */
 void hook_lines_write(struct agent *a, const struct hook_outcome *stop);

@@ -2,8 +2,8 @@
  * Handlers of hooks as others see them: that one has begun, what it has printed when it takes
  * longer, how it ended.
  *
- * Whoever runs a handler keeps a sight of it and tells the watch of the event's input. A sight
- * belongs to the thread that waits for the handler, and may be given on with it.
+ * The runner of a handler keeps a sight of it and reports to the watch of the event's input. A
+ * sight belongs to the thread that waits for the handler, and may be passed on with it.
  */
 #pragma once
 
@@ -36,26 +36,26 @@ struct hook_news {
     struct str subject;
     struct str title;       /* what it is: its command, its prompt, its address */
     struct str tool_use_id; /* of the call that it is about; or empty */
-    struct str out, err;    /* on standard output: of what is no command, its answer */
+    struct str out, err;    /* on standard output: the answer, if it is not a command */
     enum hook_end end;
     bool has_code; /* it is a command that exited */
     int code;
     int64_t duration_ms;
 };
 
-/* Somebody who wants to know. The news is lent. */
+/* Observer of handlers. The news is lent. */
 struct hook_watch {
     void (*tell)(void *arg, const struct hook_news *news);
     void *arg;
 };
 
 struct hook_sight {
-    struct hook_watch *watch; /* NULL: nobody wants to know, and nothing here does anything */
+    struct hook_watch *watch; /* NULL: no observer, and all calls here do nothing */
     char id[ID_UUID_LEN + 1];
     enum hook_event event;
     struct buf subject, title, tool_use_id;
     int64_t start_ms;
-    int64_t shown_ms; /* when something was told last */
+    int64_t shown_ms; /* time of the last report */
     size_t shown;     /* bytes of output then */
 };
 

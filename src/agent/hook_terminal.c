@@ -4,7 +4,7 @@
  */
 #include "agent/hook.h"
 
-/* The number of an OSC and the ';' behind it, taken off the front. */
+/* Takes the number of an OSC and the ';' after it off the front. */
 static bool cut_number(struct str *rest)
 {
     static const char *const numbers[] = {"0;", "1;", "2;", "9;", "99;", "777;"};

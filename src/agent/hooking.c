@@ -121,8 +121,8 @@ static struct event *hook_event_made(const struct agent *a, enum event_kind kind
 
 /* --- one handler ---------------------------------------------------------------------------- */
 
-/* Without keys, and then cut: half a key is none that anybody finds. Of what goes on the end, but
- * for what may become a key. Lives in the event. */
+/* Mask keys first, then cut: half a key would not be found. Of a text that grows show the end,
+ * except bytes that may become a key. Lives in the event. */
 static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
@@ -163,7 +163,7 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
     agent_emit(a, e, cancel);
 }
 
-/* Who tells of the handlers of one run. */
+/* Who reports on the handlers of one run. */
 struct hooking {
     const struct agent *agent;
     struct cancel *cancel;
@@ -234,7 +234,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     hook_take_over(a, event, io);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));
-    /* A refusal is told by whoever asked, and an interrupt explains itself. */
+    /* The caller reports a refusal, and an interrupt explains itself. */
     if (r < 0 && err->code != ERR_CANCELLED && err->code != ERR_DENIED)
         agent_notice(a, LEVEL_WARNING, "%s hook error: %s", hook_event_name(event), err->text);
     return r;
@@ -346,7 +346,7 @@ void agent_tell_end(struct agent *a)
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     struct hook_input in = {
         .event = HOOK_SESSION_END, .subject = reason, .effort = str_of(hook_effort(a))};
-    /* One of its own: that of the process may be why the session ends. */
+    /* A separate one: that of the process may be the reason for the end of the session. */
     CLEANUP(cancel_unrefp) struct cancel *cancel = NULL;
     struct err err = {0};
     struct jw w;
@@ -360,7 +360,7 @@ void agent_tell_end(struct agent *a)
     in.json = buf_str(&json);
     hook_end_times(a, &in);
     cancel = cancel_new(/*parent=*/NULL);
-    /* Without events: whoever watched may have gone, and nothing waits for a reader here. */
+    /* Without events: the observers may have gone, and nothing waits for a reader here. */
     if (hooks_run(a->spec.hooks, &in, cancel, &o, &err) < 0)
         log_debug("agent", "SessionEnd hook error: %s", err.text);
     if (o.message.len)

@@ -1,5 +1,5 @@
 /*
- * Who speaks: every event, every question to a person and every hook's input carries one.
+ * Who is acting: every event, every question to the user and every hook's input carries one.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * What is said to an agent from outside: into its queue (input.h), and into the journal when it has
- * to wait. It is taken out of the journal only after the line that says it was heard.
+ * Input from outside: it goes into the agent's queue (input.h), and into the journal when it has to
+ * wait. It is removed from the journal only after the line that records it was written.
  */
 #include "agent/inside.h"
 #include "agent/journal.h"
@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "sync/cancel.h"
 
-/* Input that was taken up, or back. What was never written as waiting needs no word. */
+/* Input that was taken up, or back. Input that was never stored needs no entry. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in)
 {
     struct journal *journal = a->spec.journal;
@@ -19,7 +19,7 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
-/* Input that has to wait is written down first. */
+/* Input that has to wait is stored first. */
 static void agent_keep_waiting(struct agent *a, struct agent_input *input)
 {
     struct journal *journal = a->spec.journal;
@@ -39,8 +39,8 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
         input->kept = true;
 }
 
-/* What waited when the session ended takes up what was left open: no other turn is needed for it.
- */
+/* Input that waited when the session ended resumes an interrupted turn: no other turn is needed for
+ * that. */
 static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *input)
 {
     bool takes_up;
@@ -52,7 +52,7 @@ static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *i
     return takes_up && input->go_on;
 }
 
-/* It is in the queue: the agent works on it, at once if it says so. */
+/* It is in the queue: the agent works on it, at once if asked to. */
 static void agent_hears(struct agent *a, enum input_when when)
 {
     struct cancel *running = NULL;

@@ -1,6 +1,6 @@
 /*
- * The input queue: one list under one lock. Prompts that wait for their turn come first, then what
- * is claimed or unread, because inputs are passed on in order. Claimed inputs do not move in
+ * The input queue: one list under one lock. Prompts that wait for their turn come first, then
+ * claimed or unread ones, because inputs are passed on in order. Claimed inputs do not move in
  * memory, so a reader may look at one without the lock.
  */
 #include "agent/input.h"
@@ -169,7 +169,7 @@ static bool is_of(const struct entry *e, enum inputs_which which)
     return which & (e->stage == STAGE_WAITS ? INPUTS_WAITING : INPUTS_UNREAD);
 }
 
-/* ---- Anybody ---- */
+/* ---- Any thread ---- */
 
 int inputs_push(struct inputs *q, struct agent_input *in, struct err *err)
 {

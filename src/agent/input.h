@@ -1,11 +1,11 @@
 /*
  * The input queue of an agent: everything that waits to be heard, in one order.
  *
- * Any thread pushes, lists, and takes back by uuid. An input is first *unread*: nobody has decided
+ * Any thread pushes, lists, and takes back by uuid. An input is first *unread*: it is not decided
  * yet whether it is a prompt or a command. One reader at a time (src/slash) takes up the first
  * unread input and decides: a command is run while the input stays claimed, a prompt is passed on
- * and waits for its turn. So what was said after a command waits until the command is done. The
- * agent's thread takes prompts and notes that wait for their turn.
+ * and waits for its turn. So input after a command waits until the command is done. The agent's
+ * thread takes prompts and notes that wait for their turn.
  *
  * A queue may be given from one session to the next (host_spec.inputs): unread inputs stay in it
  * and are read there. Nothing here waits or calls out.
@@ -35,9 +35,9 @@ struct provider;
             orders twice as many */
 
 enum input_when {
-    INPUT_LATER, /* a turn of its own, after those that wait */
-    INPUT_NEXT,  /* between two steps of the running turn, else a turn of its own */
-    INPUT_NOW,   /* interrupts the running turn, then a turn of its own, before all others */
+    INPUT_LATER, /* a separate turn, after those that wait */
+    INPUT_NEXT,  /* between two steps of the running turn, else a separate turn */
+    INPUT_NOW,   /* interrupts the running turn, then a separate turn, before all others */
 };
 
 enum input_origin {
@@ -62,8 +62,8 @@ struct agent_command {
 };
 void agent_command_free(struct agent_command *c); /* NULL is fine */
 
-/* A request to the reader that nobody has typed ("the goal of the command line"): first member of
- * what it is, known to the reader alone. */
+/* A request to the reader that was not typed ("the goal of the command line"): first member of its
+ * struct, which only the reader knows. */
 struct input_order {
     void (*free)(struct input_order *o);
 };
@@ -73,17 +73,17 @@ struct agent_input {
     struct message *message; /* taken */
     enum input_when when;
     enum input_origin origin;
-    bool is_named;   /* the uuid is the client's own: it is told what becomes of it */
+    bool is_named;   /* the uuid is the client's, which is notified of the outcome */
     bool no_query;   /* only added to the conversation; no turn */
     bool is_literal; /* "/compact" in it is no command */
-    bool go_on;      /* a turn without new text: what was left open is taken up. No message then */
+    bool go_on;      /* a turn without new text: resumes the interrupted one. No message then */
     bool is_note;    /* tenax's own text, in the place of the user's */
     bool wakes;      /* of a note: it starts a turn when the agent is idle */
     /* Of a note: the first block is the user's command, which was shown when it was typed. In the
      * transcript it is an input, so that the turn can be rewound. */
     bool is_typed;
-    /* A notice (agent/notice.h): message is one text, bare. It is written down before it waits, and
-     * heard exactly once: between two steps, or in a turn with all others that wait. */
+    /* A notice (agent/notice.h): message is one text, bare. It is stored before it waits, and
+     * delivered exactly once: between two steps, or in a turn with all others that wait. */
     bool is_notice;
     char run[32];                  /* of a notice about a task: the task's run; or "" */
     bool kept;                     /* it stands in the journal's queue; set by the agent */
@@ -98,7 +98,7 @@ struct inputs;
 struct inputs *inputs_new(void);
 void inputs_free(struct inputs *q); /* NULL is fine */
 
-/* ---- Anybody ---- */
+/* ---- Any thread ---- */
 
 /* Unread, after all others. Takes the content, also on failure. ERR_TOO_BIG */
 int inputs_push(struct inputs *q, struct agent_input *in, struct err *err);
@@ -143,8 +143,8 @@ void inputs_put(struct inputs *q, struct agent_input *in);
  * being heard until inputs_heard(). */
 bool inputs_next(struct inputs *q, bool between, struct agent_input *ret);
 void inputs_heard(struct inputs *q);
-/* A prompt that was taken and not said waits again, before all that came after it; its content is
- * taken. False: what waits was dropped meanwhile, and it with the rest. */
+/* A prompt that was taken but not used waits again, before all later ones; its content is taken.
+ * False: waiting prompts were dropped in the meantime, and this one with them. */
 bool inputs_put_back(struct inputs *q, struct agent_input *in);
 bool inputs_next_note(struct inputs *q, struct agent_input *ret);
 bool inputs_is_woken(struct inputs *q); /* by a note */

@@ -1,7 +1,7 @@
 /*
  * The inside of an agent; for src/agent only.
  *
- * Except for what is marked, everything here belongs to the agent's own thread.
+ * Except where marked, everything here belongs to the agent's own thread.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ enum turn_why {
 #undef X
 };
 
-/* One turn: what is carried from step to step. */
+/* One turn: the state carried from step to step. */
 struct turn {
     struct cancel
         *cancel; /* the agent's lock guards the pointer in struct agent; set by interrupt */
@@ -76,19 +76,19 @@ struct turn {
     bool overruled;     /* they object still, and are not heard any more */
     bool stopped;       /* a hook said "continue": false */
     bool pushed;        /* by input that wants to be heard at once */
-    bool is_announced;  /* TURN_STARTED was said */
+    bool is_announced;  /* TURN_STARTED was emitted */
     bool took_up;       /* a call that was put off when the session ended has run */
-    bool unwritten;     /* something said could not be written down; err says why */
+    bool unwritten;     /* something could not be stored; err says why */
     enum llm_stop stop;
-    bool continues;       /* the next answer goes on with the last one */
+    bool continues;       /* the next answer continues the last one */
     struct str last_text; /* of the last answer, in last_arena */
     struct arena last_arena;
     struct buf final_args; /* of the final tool: JSON */
     struct buf deferred;   /* JSON of a call that a hook has deferred; or empty */
     struct buf denials;    /* JSON objects, comma-separated */
     struct strv heard;     /* uuids of inputs */
-    struct buf note;       /* why it ended, for a person */
-    struct buf tail;       /* of the next request, behind the history */
+    struct buf note;       /* why it ended, for the user */
+    struct buf tail;       /* of the next request, after the history */
     int64_t most_wait_ms;  /* that a server may ask for; 0: as usual */
     int api_status;
     bool is_overloaded;
@@ -108,9 +108,9 @@ struct agent {
     struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
-    int threads;      /* that work for it: one, but for an old one that is about to go */
+    int threads;      /* that work for it: one, plus perhaps an old one that is about to end */
     bool is_begun;    /* it has all it needs */
-    bool is_over;     /* it was told to finish, and has */
+    bool is_over;     /* it was asked to finish, and has */
 
     /* Shared, under the lock. */
     struct lock lock;
@@ -136,7 +136,7 @@ struct agent {
 
     _Atomic int cache_break; /* enum cache_break; any thread */
 
-    /* Hooks that nobody waits for. */
+    /* Hooks that nothing waits for. */
     atomic_int asides;
     struct cancel *aside_cancel;
 
@@ -149,8 +149,8 @@ struct agent {
     bool asked_start;         /* SessionStart hooks were */
     bool start_stops;         /* one of them wants no turn, */
     struct buf start_note;    /* and why */
-    struct buf start_context; /* what they have to add, until it is said */
-    struct buf start_words;   /* what they say in the place of a person, before the first input */
+    struct buf start_context; /* their additions, until they are sent */
+    struct buf start_words;   /* their text in place of the user's, before the first input */
     struct message
         *deferred; /* the last answer, whose call runs before anything else; NULL: none */
     enum turn_end last_end;
@@ -165,7 +165,7 @@ struct agent {
     int compact_failures;          /* in a row */
     bool compacted_before;         /* unasked, the last time */
     int64_t calls_since;           /* then */
-    VEC(struct call *) stragglers; /* calls that still run, left behind by a cancel */
+    VEC(struct call *) stragglers; /* calls that still run after a cancel */
     struct pace *pace;             /* of the running turn */
     int64_t idle_since_ms;         /* the end of the last turn */
     bool told_idle;                /* since then */
@@ -178,14 +178,15 @@ void agent_notice(const struct agent *a, enum event_level level, const char *fmt
     PRINTF_LIKE(3, 4);
 struct provider *agent_provider(const struct agent *a, size_t i);
 size_t agent_provider_count(const struct agent *a);
-void agent_take_over(struct agent *a); /* what set_model and the like have left */
+void agent_take_over(struct agent *a); /* applies pending changes such as set_model */
 void agent_wake(struct agent *a);      /* any thread */
 void agent_await_end(struct agent *a); /* after agent_finish(); any other thread */
 /* Says something to the model that is not the user's: a <system-reminder>. */
 void agent_refresh(const struct agent *a); /* the settings, see agent_spec */
 void agent_remind(struct agent *a, struct str text);
 void agent_say_reminders(struct agent *a, struct str blocks); /* made by reminder.h; may be empty */
-/* Mail that nobody waits for: the end of a straggler, wake-ups, the rest of a cancelled call. */
+/* Mail without a waiting receiver: the end of a straggler, wake-ups, the rest of a cancelled
+ * call. */
 void agent_reap(struct agent *a, struct mail *m);
 
 /* inbox.c */
@@ -194,7 +195,7 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
 
 /* takeback.c: what others have asked to be taken back is, one of it; false: there was nothing. */
 bool agent_take_back(struct agent *a);
-void agent_drop_takebacks(struct agent *a); /* at the end; whoever waits is told */
+void agent_drop_takebacks(struct agent *a); /* at the end; waiting callers are notified */
 /* A conversation that was remembered is this agent's from here on. */
 void agent_adopt(struct agent *a, const struct recall *past);
 
@@ -210,15 +211,15 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
 
-/* aside.c: hooks that nobody waits for; agent_tell() is another. InstructionsLoaded, for each file
- * that was read meanwhile. The agent's thread. */
+/* aside.c: hooks that nothing waits for; agent_tell() is another. InstructionsLoaded, for each file
+ * read since. The agent's thread. */
 void agent_tell_loaded(struct agent *a);
 void agent_await_asides(struct agent *a, int64_t ms); /* the agent's thread */
 
-/* The session ends; SessionEnd hooks have a short time to hear of it. Agent thread. */
+/* The session ends; SessionEnd hooks have a short time to run. Agent thread. */
 void agent_tell_end(struct agent *a);
 
-/* refereeing.c: what the referee is told and asked. */
+/* refereeing.c: what the referee receives and is asked. */
 void agent_tell_tool(struct agent *a, const struct call *c, const struct block *result);
 /* Before each call of the model; true: the turn ends here (the note says why). */
 bool turn_is_called_off(struct agent *a, struct turn *t);
@@ -226,7 +227,7 @@ bool turn_is_called_off(struct agent *a, struct turn *t);
 int turn_ask_referee(struct agent *a, struct turn *t);
 
 /* turn.c */
-/* TURN_STARTED, once: behind the hooks that hear of the input first, before anything is said. */
+/* TURN_STARTED, once: after the hooks that see the input first, before any output. */
 void turn_announce(struct agent *a, struct turn *t, const struct agent_input *in);
 void turn_run(struct agent *a, struct agent_input *input);
 void turn_again(struct turn *t, enum turn_why why); /* the loop goes round once more */
@@ -235,18 +236,18 @@ int turn_keep_reply(struct agent *a, struct turn *t, struct step *s);
 
 /* turn_recover.c: answers that are no good. True: this one does not count, or counts for a part of
  * one; the loop goes round once more. */
-/* Cut at the output limit: more room for the same request, then its rest is asked for. A call in it
- * that is not whole, and cannot be had whole, has a result that says so. */
+/* Cut at the output limit: more room for the same request, then a request for the rest. A call in
+ * it that is and stays incomplete has a result that reports it. */
 bool turn_after_cut(struct agent *a, struct turn *t, struct step *s);
 bool turn_is_cut_for_good(const struct turn *t); /* calls were, too many times in a row */
-/* Empty: asked again, once. True: it was, and the turn's err says so when it is not asked again. */
+/* Empty: asked again, once. True: it was; if not, the turn's err gives the reason. */
 bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *ret_again);
 /* The provider would not take an image or a file: one that a tool has read is left out, and the
  * call made again. Newest first: the older ones were taken before. One of the user's is left out,
  * too, but the turn ends: who sent it is to know, and the next prompt is to be heard. */
 bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s);
 void agent_keep_drops(struct agent *a, const struct history_drops *drops); /* in the journal */
-/* Too long for the model: what was said is not shown, the conversation compacted once, and the call
+/* Too long for the model: the error is not shown, the conversation compacted once, and the call
  * made again. */
 bool turn_makes_room(struct agent *a, struct turn *t, struct step *s);
 
@@ -256,8 +257,8 @@ void agent_emit_user(const struct agent *a, const struct block *blocks, size_t c
 /* Into the conversation and onto the disk. */
 int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, const char *uuid,
                     enum event_user user, struct err *err);
-/* -1: a hook kept the input back (the turn's note says why), or it
- * could not be written down (the turn's err). */
+/* -1: a hook blocked the input (the turn's note says why), or it could not be stored (the turn's
+ * err). */
 int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 /* The turn is over: what only held for it does no longer. */
 /* What holds for this turn alone: turn_return() takes it back. Fails when what the command forbids
@@ -265,21 +266,20 @@ int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in);
 int turn_lend(struct agent *a, struct agent_command *c, struct err *err);
 void turn_return(struct agent *a);
 int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_user user);
-/* SessionStart hooks of the beginning, once; what they add is said with the first input. */
+/* SessionStart hooks of the beginning, once; their additions go with the first input. */
 void turn_ask_start(struct agent *a, struct turn *t);
 void agent_run_start(struct agent *a); /* the same before there is a turn */
-/* SessionStart hooks; source: startup, compact. They may add to what the model is told, and say
- * something in the place of a person before the first input (ret_first; NULL: not now). */
+/* SessionStart hooks; source: startup, compact. They may add context for the model, and input in
+ * place of the user's before the first one (ret_first; NULL: not now). */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
                           struct buf *ret_context, struct buf *ret_first);
-/* What was said meanwhile and wants to be heard now. True when something was said to
- * the model. */
+/* Takes input that is to be read now. True when text was passed to the model. */
 bool turn_take_mail(struct agent *a, struct turn *t);
 
 /* turn_report.c */
 void turn_report(struct agent *a, struct turn *t, enum turn_end end);
-/* What was spent beside the conversation since its last turn is in the journal then. */
+/* Afterwards all costs outside the conversation since its last turn are in the journal. */
 void agent_record_spends(struct agent *a);
-/* A turn that ended in an API error, or with an answer that was cut, runs no Stop hooks, but those
- * who watch for it are told. */
+/* A turn that ended in an API error, or with a cut answer, runs no Stop hooks, but StopFailure
+ * hooks are run. */
 void turn_tell_failure(struct agent *a, struct turn *t, const char *category, const char *text);

@@ -1,10 +1,10 @@
 /*
- * Where a conversation is written down as it happens.
+ * Stores a conversation as it happens.
  *
- * The agent calls these before it goes on, and before anybody is told: a user's words before the
- * first byte goes to the provider, an answer before a tool with effects starts and before it is
- * reported as complete, a result before the next call. A failure (disk full) ends the turn with its
- * text: nothing is done that could not be remembered.
+ * The agent calls these before it continues, and before observers are notified: a user's text
+ * before the first byte goes to the provider, an answer before a tool with effects starts and
+ * before it is reported as complete, a result before the next call. A failure (disk full) ends the
+ * turn with its text: nothing is done that could not be remembered.
  *
  * Every block that is written has the uuid of its line in block.entry; the events that show it to
  * others have the same. All but queue(), before_edit() and after_edit() are the agent thread's.
@@ -25,13 +25,13 @@ struct ledger;
 struct llm_call_result;
 
 /* What a compaction did; blocks have their entry. The conversation is then: summary, attached, kept
- * lines, whatever is said next. */
+ * lines, later messages. */
 struct journal_compact {
     struct str trigger;      /* "manual", "auto" */
     struct str instructions; /* what the user asked to keep; or empty */
     struct str boundary;     /* uuid of the boundary's line */
     const struct block *summary;
-    const struct block *attached; /* state said again behind it: reminders; the first one is the
+    const struct block *attached; /* state repeated after it: reminders; the first one is the
                                      context (agent_spec.context, as it is now), if there is any */
     size_t attached_count;
     const struct str *kept; /* uuids of lines before the boundary that stay, in order */
@@ -68,14 +68,14 @@ enum journal_queue {
 };
 
 struct journal {
-    /* One line: what was said by a person, a client, or tenax in their place. */
+    /* One line: input of the user, a client, or tenax in their place. */
     int (*user)(struct journal *self, const struct block *blocks, size_t count, const char *uuid,
                 enum event_user user, struct err *err);
     /* A reminder. It is written with the next line, in the same write: alone it means nothing. */
     void (*remind)(struct journal *self, const struct block *block);
     /* One line per block. */
     int (*reply)(struct journal *self, const struct llm_call_result *reply, struct err *err);
-    /* call_entry: the line of the tool_use. is_denied: a person, a rule or a hook said no. */
+    /* call_entry: the line of the tool_use. is_denied: the user, a rule or a hook denied it. */
     int (*result)(struct journal *self, const struct block *result, struct str data, bool is_denied,
                   struct str call_entry, struct err *err);
     int (*compacted)(struct journal *self, const struct journal_compact *c, struct err *err);
@@ -86,11 +86,11 @@ struct journal {
     /* Input that waits for its turn. Any thread. */
     int (*queue)(struct journal *self, enum journal_queue what, const struct agent_input *input,
                  struct err *err);
-    /* A warning for people who read the session. NULL: nobody does. */
+    /* A warning for readers of the session. NULL: there are none. */
     int (*tell)(struct journal *self, struct str text, struct err *err);
     /* A line of the chain that no model sees: {"type": "goal_status", …}. */
     int (*attach)(struct journal *self, struct str json, struct err *err);
-    /* What all Stop hooks of a round did; for people. NULL: nobody reads it. */
+    /* What all Stop hooks of a round did; for readers of the session. NULL: there are none. */
     int (*stop_hooks)(struct journal *self, const struct journal_stop_hooks *s, struct err *err);
     /* The turn is over; on disk when this returns. */
     int (*turn_done)(struct journal *self, const struct turn_report *report, struct err *err);
@@ -98,7 +98,6 @@ struct journal {
      * be kept. Any thread. */
     int (*before_edit)(struct journal *self, const char *path, struct str tool_use_id,
                        struct err *err);
-    /* The tool is done with the file, or hooks behind it are. Any thread. NULL: nobody wants to
-     * know. */
+    /* The tool is done with the file, or the hooks after it are. Any thread. NULL: not needed. */
     void (*after_edit)(struct journal *self, const char *path);
 };

@@ -1,7 +1,7 @@
 /*
- * Notices: what is said to an agent in the place of a user: the end of a task, what another agent
- * has written. The transcript has the bare text; the model sees it in a reminder that says what it
- * is. Pure functions, any thread.
+ * Notices: messages to an agent in place of a user's: the end of a task, a message of another
+ * agent. The transcript has the bare text; the model sees it in a reminder that explains it. Pure
+ * functions, any thread.
  */
 #pragma once
 

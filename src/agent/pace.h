@@ -1,7 +1,7 @@
 /*
- * Where a turn's time went: told with its report and in the debug log; for src/agent only. The
- * agent's thread, but for pace_hook(), which the threads of calls use too, and pace_ask(), which
- * those of whoever asks use.
+ * Where a turn's time went: part of its report and in the debug log; for src/agent only. The
+ * agent's thread, except pace_hook(), which the threads of calls use too, and pace_ask(), which
+ * those of the askers use.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct pace {
     double seconds;        /* ... and how long they spoke */
     int64_t tool_ms;       /* added up: calls beside each other count each */
     _Atomic int64_t hook_ms;
-    _Atomic int64_t asked_ms;       /* somebody was asked meanwhile */
-    _Atomic int64_t asked_since_ms; /* and is: since then; 0: nobody is */
+    _Atomic int64_t asked_ms;       /* time spent on questions to the user */
+    _Atomic int64_t asked_since_ms; /* start of the open question; 0: none */
 };
 
 void pace_begin(struct pace *p);

@@ -1,6 +1,6 @@
 /*
- * A transcript read back. Two passes: the lines become turns as they were said (recall_line()),
- * with results set aside under the id of their call; then the turns become messages that a provider
+ * A transcript read back. Two passes: the lines become turns in their order (recall_line()), with
+ * results set aside under the id of their call; then the turns become messages that a provider
  * takes (recall_wire()). Runs on the thread that builds the session.
  */
 #include "agent/recall.h"
@@ -25,7 +25,7 @@
 #include "store/load.h"
 #include "sync/cancel.h"
 
-#define RECALL_MAX_LOST 500                            /* bytes of a lost call that are told */
+#define RECALL_MAX_LOST 500                            /* bytes shown of a lost call */
 #define RECALL_MAX_MS ((int64_t)1000 * 365 * 86400000) /* a thousand years are no duration */
 #define RECALL_CLEARED "[This result was taken out of the conversation to save room.]"
 
@@ -43,7 +43,7 @@ struct reader {
     struct map results;      /* tool_use id → struct message * of one block */
     struct map replacements; /* tool_use id, or line and block (block_key()) → char *, what stands
                                 for it */
-    struct map entries;      /* uuids of the chain's lines: what was queued and is said already */
+    struct map entries;      /* uuids of the chain's lines: queued input that was used already */
     struct map files;        /* path → number in the list, from 1 */
     struct map priced;       /* answers whose usage is counted, by their and their requests' ids */
     bool is_deferred;        /* the last turn ended because a hook has put its call off */
@@ -149,7 +149,7 @@ static int64_t read_ms(const struct json *v)
     return json_i64(v, &ms) && ms > 0 && ms < RECALL_MAX_MS ? ms : 0;
 }
 
-/* The cost as it was recorded last; answers behind that line are added as they are read. */
+/* The cost as last recorded; answers after that line are added as they are read. */
 static int reader_cost(struct reader *r, struct err *err)
 {
     const struct load_line *line = &load_facts(r->load)->last_turn;
@@ -402,9 +402,9 @@ static void attachment_text(const struct json *content, struct buf *ret)
     }
 }
 
-/* Of what hooks did, the model read what they wanted it to know: their JSON's additionalContext,
- * or plain text where that counts as such; where that has a line of its own, the hook's has none.
- * True for all that is no line of a hook. */
+/* Of the output of hooks, the model read only the part meant for it: their JSON's
+ * additionalContext, or plain text where that counts as such; if that has a separate line, the
+ * hook's line adds nothing. True for all lines of hooks. */
 static bool hook_line_is_context(const struct json *attachment)
 {
     struct str type = json_get_str(attachment, "type");
@@ -418,8 +418,8 @@ static bool hook_line_is_context(const struct json *attachment)
             str_is(event, hook_event_name(HOOK_USER_PROMPT_EXPANSION)));
 }
 
-/* Files and words that others attach: what is text is told as a reminder. A prompt that was heard
- * in the middle of a turn is one, too, and what the user said. */
+/* Files and text attached by others: text becomes a reminder. So does a prompt that was read in the
+ * middle of a turn, which is user text, too. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
 {
     const struct json *attachment = json_get(line, "attachment");
@@ -428,7 +428,7 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
-    /* "skill_listing" and the like: what the other program had to offer is not here. */
+    /* "skill_listing" and so on: what the other program offered is not available here. */
     if (str_ends(json_get_str(attachment, "type"), STR("_listing")) ||
         !hook_line_is_context(attachment))
         return;
@@ -485,7 +485,7 @@ static void reader_boundary(struct reader *r, const struct json *line)
     jw_json(&w, todos);
 }
 
-/* How a turn ended; what comes behind makes it the past. */
+/* How a turn ended; later lines make it the past. */
 static void reader_turn(struct reader *r, const struct load_entry *e, const struct json *line)
 {
     if (e->kind == ENTRY_USER || e->kind == ENTRY_ASSISTANT)
@@ -494,7 +494,7 @@ static void reader_turn(struct reader *r, const struct load_entry *e, const stru
         r->is_deferred = str_is(json_get_str(line, "reason"), turn_end_name(END_TOOL_DEFERRED));
 }
 
-/* As it was said: in its wrapping. */
+/* In its wrapping, as it was sent. */
 static void reader_notice(struct reader *r, struct str bare, struct str uuid)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -565,7 +565,7 @@ static bool is_blank(const struct message *m)
     return true;
 }
 
-/* What the model said, but for calls without a result. NULL: nothing is left. */
+/* The model's text, without calls that have no result. NULL: nothing remains. */
 static struct message *wire_assistant(struct reader *r, const struct message *from,
                                       struct map *seen)
 {
@@ -668,7 +668,7 @@ static void recall_wire(struct reader *r)
             for (size_t b = 0; b < part->len; b++)
                 message_add(wire_user(to), &part->blocks[b]);
         } else {
-            buf_clear(&to->lost); /* only what was left at the very end is news */
+            buf_clear(&to->lost); /* only the losses at the very end are news */
             to->deferred = wire_deferred(r, i);
             said = to->deferred ? to->deferred : wire_assistant(r, part, &seen);
             if (said && !wire_last(to))
@@ -689,7 +689,8 @@ static void recall_wire(struct reader *r)
 
 /* ---- How it was left ---- */
 
-/* Whether all that was told last is that something has reached the user: then nothing is open. */
+/* Whether the last entries only record that something has reached the user: then nothing is
+ * open. */
 static bool is_delivered(const struct recall *to)
 {
     static const char *const names[] = {"Brief", "SendUserMessage", "SendUserFile"};

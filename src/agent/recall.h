@@ -1,5 +1,5 @@
 /*
- * A conversation remembered: from the lines of a transcript to what an agent goes on with.
+ * Reads a conversation back: turns the lines of a transcript into the state that an agent resumes.
  *
  * The wire view is made here: boundaries and other system lines dropped, recorded replacements
  * applied again, calls without results and thinking without an answer left out, roles in turn
@@ -21,20 +21,20 @@ struct err;
 struct load;
 struct message;
 
-/* What is said in the place of a user when a turn that was left open is gone on with. */
+/* Sent in place of user text when an interrupted turn is resumed. */
 #define RECALL_GO_ON "Continue from where you left off."
 
-/* How the last turn was left. Both interrupted kinds mean: there is a prompt to go on with. */
+/* How the last turn ended. Both interrupted kinds mean: there is a prompt to resume with. */
 enum recall_state {
     RECALL_COMPLETE,
-    RECALL_INTERRUPTED_PROMPT, /* a prompt nobody answered */
-    RECALL_INTERRUPTED_TURN,   /* results nobody looked at */
+    RECALL_INTERRUPTED_PROMPT, /* a prompt without an answer */
+    RECALL_INTERRUPTED_TURN,   /* results that were not sent yet */
 };
 
 /* A file that the model was shown, or changed. */
 struct recall_file {
     char *path;      /* absolute, as it was named; NULL: it is found further on */
-    int64_t time_ms; /* of the line that says so */
+    int64_t time_ms; /* of the line that records it */
 };
 
 struct recall {
@@ -45,11 +45,11 @@ struct recall {
     struct buf todos;         /* JSON array; empty: none */
     struct message *deferred; /* the last answer, whose one call a hook has put off: it is not in
                                  messages; NULL: none */
-    struct buf extra;         /* what was told of extra tools: extra_recall() */
+    struct buf extra;         /* announced extra tools: extra_recall() */
     struct buf lost; /* calls that were running when it ended, for the model; empty: none */
     struct ledger ledger;
     VEC(struct recall_file) files; /* in the order of the last looks */
-    /* The last real figure of how long the conversation is, and behind which message. */
+    /* The last exact size of the conversation, and the message it applies to. */
     int64_t tokens;
     size_t tokens_at;
     size_t unused; /* lines of the chain that could not be read as messages */

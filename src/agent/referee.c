@@ -87,8 +87,8 @@ void referee_tool_done(struct referee *first, const struct referee_tool *t)
     }
 }
 
-/* An outer link is asked once all within it agree; a link that has agreed is told that the turn
- * goes on nevertheless. */
+/* An outer link is asked once all within it agree; a link that has agreed is notified when the turn
+ * continues nevertheless. */
 int referee_may_stop(struct referee *first, const struct message *last, struct cancel *cancel,
                      struct referee_verdict *ret, struct err *err)
 {

@@ -35,16 +35,16 @@ struct referee_tool {
     struct str text;  /* what the model is shown */
     bool is_error;
     bool ran;        /* its handler ran; else it was refused before */
-    bool unanswered; /* refused because nobody could be asked */
+    bool unanswered; /* refused because no user could be asked */
     unsigned flags;
     const char *changed_file; /* absolute; NULL: none that is known */
 };
 
 /* What to add to the next call of the model. */
 struct referee_call {
-    struct buf tail;      /* behind the history of this request, and gone with it */
+    struct buf tail;      /* after the history of this request, and not kept */
     struct buf say;       /* said into the conversation, for good */
-    struct buf why;       /* why the turn ends here instead, for a person */
+    struct buf why;       /* why the turn ends here instead, for the user */
     bool fresh;           /* the conversation shall begin anew from a summary first */
     struct buf keep;      /* what that summary must keep */
     int64_t most_wait_ms; /* a server that asks to wait longer has failed; 0: as usual */
@@ -58,7 +58,7 @@ struct referee_call {
 void referee_call_release(struct referee_call *c);
 
 struct referee_verdict {
-    struct buf feedback; /* go on: what is missing, said to the model */
+    struct buf feedback; /* continue: what is missing, for the model */
     bool fresh;          /* the conversation shall begin anew from a summary first */
     struct buf keep;     /* what that summary must keep */
 };
@@ -80,19 +80,19 @@ struct referee_end {
 };
 
 enum referee_idle {
-    IDLE_REST, /* nothing to do: the agent ends when it was told to finish */
+    IDLE_REST, /* nothing to do: the agent ends when it was asked to finish */
     IDLE_TURN, /* *ret is what to say: a turn begins */
     IDLE_WAIT, /* nothing to do yet: asked again at *ret_until_ms, or when woken (agent_wake()) */
 };
 
 struct referee {
     struct referee *outer; /* the next link; NULL: none */
-    /* The agent has nothing to do and nobody's words wait. until_ms: clock_mono_ms(), -1: only when
+    /* The agent has nothing to do and no user input waits. until_ms: clock_mono_ms(), -1: only when
      * woken. */
     enum referee_idle (*idle)(struct referee *self, struct agent_input *ret, int64_t *ret_until_ms);
     /* turn: set by the referee when the turn has to end at once. */
     void (*turn_begins)(struct referee *self, struct cancel *turn);
-    /* Whether the referee has set it: why, for a person. */
+    /* Whether the referee has set it: the reason, for the user. */
     bool (*ended_turn)(struct referee *self, struct buf *ret_why);
     /* 0, or 1: the turn ends here. */
     int (*before_call)(struct referee *self, struct referee_call *ret);
@@ -105,7 +105,7 @@ struct referee {
                     struct referee_verdict *ret, struct err *err);
     /* A Stop hook has objected, and the turn goes on. */
     void (*sent_back)(struct referee *self);
-    /* Before observers hear of it. */
+    /* Before observers are notified. */
     void (*after_turn)(struct referee *self, const struct referee_end *e);
 };
 

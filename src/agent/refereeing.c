@@ -1,5 +1,5 @@
 /*
- * The agent's side of the referee: what it is told of, and what becomes of its answers. Agent
+ * The agent's side of the referee: what it reports to it, and how it uses the answers. Agent
  * thread.
  */
 #include <math.h>

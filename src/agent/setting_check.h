@@ -5,7 +5,7 @@
  *     setting_load(&s, root, work, "{'permissions':{'deny':['Bash']}}", (const char
  * *const[]){NULL});
  *
- * The home is root/h, and nothing of the machine's counts. Include behind cmocka.h.
+ * The home is root/h, and no setting of the machine counts. Include after cmocka.h.
  */
 #pragma once
 

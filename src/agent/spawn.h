@@ -6,9 +6,9 @@
  * it spends is on the session's account. It has its own conversation, its own working folder and
  * its own list of files seen.
  *
- * start() gives the child its prompt and returns at once; whoever started it waits for it, or lets
- * it work and is called when it rests. A child rests when no turn runs and no input waits; send()
- * gives it the next one. It is there until forget() or the end of the session.
+ * start() gives the child its prompt and returns at once; the caller waits for it, or lets it work
+ * and is called when it rests. A child rests when no turn runs and no input waits; send() gives it
+ * the next one. It is there until forget() or the end of the session.
  *
  * The host implements this (host/host_spawn.c) and hands it to tools in their call. Any thread.
  */
@@ -34,17 +34,17 @@ struct tool_entry;
 #define SPAWN_MAX_PROMPT ((size_t)1 << 20)
 #define SPAWN_ID_LEN 17 /* "a" and 16 hexadecimal digits */
 
-/* Everything is lent for start() alone. What is empty, NULL or 0 is as the agent that starts the
- * child has it. */
+/* Everything is lent for start() alone. Empty, NULL or 0: as for the agent that starts the
+ * child. */
 struct spawn_spec {
     const struct identity *by; /* who starts it; NULL: the main agent */
     const char *id;            /* its id, when it has one already: "a" and 16 digits; or NULL */
     struct str prompt;
     struct str about;        /* what it does, in a few words, for people; or empty */
     int depth;               /* identity.depth */
-    bool in_background;      /* nobody waits for it */
-    bool is_read_only;       /* whatever it calls, it changes nothing */
-    bool omits_instructions; /* it is told its surroundings, but no instruction files */
+    bool in_background;      /* the caller does not wait for it */
+    bool is_read_only;       /* its calls never change anything */
+    bool omits_instructions; /* it gets its surroundings, but no instruction files */
     bool resumes;            /* its conversation is the one in its file (id says which) */
     struct str type;         /* "Explore"; events, asks and hooks carry it */
     struct str tool_id;      /* the call that starts it; lines of SDKs carry it; empty: none */
@@ -60,7 +60,7 @@ struct spawn_spec {
     struct str mode; /* a permission mode: "plan". Empty: the session's, as it changes */
     const char *dir; /* where it works: a folder, or a worktree that the caller has made */
     int64_t max_steps;
-    /* Called with each of its events, on its threads, before others see it. NULL: nobody hears. */
+    /* Called with each of its events, on its threads, before others see it. NULL: none. */
     void (*hears)(void *arg, const char *id, const struct event *e);
     /* Called each time that it comes to rest, on its thread, with no lock held. It may call
      * anything here but forget(). */
@@ -74,7 +74,7 @@ struct spawn_end {
     int64_t tool_uses;  /* since it was started */
     int64_t duration_ms;
     struct llm_usage usage; /* the same, with all its calls */
-    double usd;             /* the same; what is known of it */
+    double usd;             /* the same; the known part */
     bool cost_unknown;      /* some of it has no price */
 };
 void spawn_end_release(struct spawn_end *e);
@@ -92,6 +92,9 @@ struct spawner {
                 struct err *err);
     /* Its turn ends as an interrupt ends one, and what waits is dropped. Waits for neither. */
     int (*stop)(struct spawner *self, const char *id, struct err *err);
+    /* Frees it if it rests, as wait() and forget(). ERR_RETRY_LATER: it does not, or has just been
+     * sent something: it stays, and nothing sent is lost. */
+    int (*retire)(struct spawner *self, const char *id, struct spawn_end *ret, struct err *err);
     /* Stops it, waits for its end, frees it. */
     int (*forget)(struct spawner *self, const char *id, struct err *err);
 };

@@ -1,5 +1,5 @@
 /*
- * The account: what was booked, what is reserved, and who waits for room. Any thread; the gate is
+ * The account: booked and reserved costs, and calls that wait for room. Any thread; the gate is
  * held for a few instructions, and never while the listener is called.
  */
 #include "agent/spending.h"
@@ -169,7 +169,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* The gate is held. What an answer may have at most beside what is reserved, or alone; negative:
+/* The gate is held. The most an answer may have beside the reserved amounts, or alone; negative:
  * the prompt does not fit. */
 static double cap_output(const struct cap *cap, const struct spending_rate *rate, int64_t prompt,
                          bool is_alone)
@@ -329,7 +329,7 @@ static enum spent_who call_bound(const struct spending_call *c)
     return c->spending->parent ? SPENT_CHILD : c->who;
 }
 
-/* The topmost's gate is held. What was reserved for this is free, as far as it goes. */
+/* The topmost's gate is held. Releases the reservation, as far as it goes. */
 static void call_draw(struct spending_call *c, struct spending *root, double usd, int64_t tokens)
 {
     double less = least(usd, c->usd);

@@ -2,11 +2,11 @@
  * What a session and everything below it may spend, and has spent.
  *
  * One account serves the main agent, its children and every question beside the conversation
- * (judge, hooks, tools, titles). Whoever calls a model reserves what the call can cost at most,
- * books what it has cost, once or for each attempt, and settles. So calls that run at the same time
- * pass a limit by no more than what they have reserved: a call that does not fit beside the others
- * waits until one of them settles; one that does not fit alone gets a shorter answer; and where
- * nothing is left it is refused with ERR_BUDGET. Without a limit nothing is reserved. Any thread.
+ * (judge, hooks, tools, titles). The caller of a model reserves the maximum cost of the call, books
+ * the actual cost, once or for each attempt, and settles. So parallel calls exceed a limit by no
+ * more than their reservations: a call that does not fit beside the others waits until one of them
+ * settles; one that does not fit alone gets a shorter answer; and if nothing is left it is refused
+ * with ERR_BUDGET. Without a limit nothing is reserved. Any thread.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ int spending_begin(struct spending *b, enum spent_who who, struct llm_request *r
 void spending_book(struct spending_call *c, const struct spend *s);
 /* The same for what a model used; nothing where its server told no figures. */
 void spending_book_usage(struct spending_call *c, const struct model *m, const struct llm_usage *u);
-/* The call is over: what is still reserved is free again. */
+/* The call is over: releases the rest of the reservation. */
 void spending_settle(struct spending_call *c);
 
 /* ---- Limits ---- */
@@ -71,8 +71,8 @@ void spending_limit(struct spending *b, double max_usd);
 double spending_max_usd(struct spending *b);
 
 #define SPENDING_NO_LIMIT INT64_MAX
-/* What is left of the goal's limits, from now on (0: nothing). It binds all but the calls in the
- * main agent's name and the judge's, about which the referee decides. */
+/* The remaining limits of the goal, from now on (0: nothing). They bind all calls except those in
+ * the main agent's name and the judge's, about which the referee decides. */
 void spending_limit_goal(struct spending *b, int64_t tokens, double usd);
 
 /* ---- Reading ---- */

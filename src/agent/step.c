@@ -139,8 +139,8 @@ static struct message *step_texts(const struct message *m)
     return texts;
 }
 
-/* Somebody has interrupted it: what a person has read of it stays. When the process has to go, the
- * turn stays open instead, and whoever goes on with it asks anew. */
+/* Interrupted: text that the user has read stays. When the process has to end, the turn stays open
+ * instead, and is asked anew when resumed. */
 static void step_cut(struct step *s, struct llm_call *call)
 {
     struct message *whole;
@@ -223,7 +223,7 @@ static void step_retry(struct step *s, const struct llm_event *ev)
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
-/* What is said aside is nobody's business. */
+/* Text said aside is not shown. */
 static bool step_is_said(enum llm_event_kind kind)
 {
     return kind == LLM_MESSAGE_START || kind == LLM_BLOCK_START || kind == LLM_BLOCK_DELTA ||
@@ -347,7 +347,7 @@ static void step_drop_images(struct step *s, const struct model *m)
 
     if (m->images || !m->known || !h->media)
         return;
-    (void)history_messages(h, &count); /* with what was said last */
+    (void)history_messages(h, &count); /* including the latest message */
     while (history_drop_media(h, MEDIA_OF_TOOL, &drops)) {
         agent_keep_drops(s->agent, &drops);
         drops.list.len = 0;
@@ -369,7 +369,7 @@ static struct str step_system_json(struct agent *a)
     return buf_str(&a->system_json);
 }
 
-/* The same bytes for every call, unless somebody wants the provider to read all of it anew. */
+/* The same bytes for every call, unless the provider is meant to read all of it anew. */
 static void step_system(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;

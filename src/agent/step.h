@@ -43,7 +43,7 @@ struct step {
     struct batch batch;
     struct spending_call paid;
     int64_t start_ms;      /* when it was asked */
-    bool open;             /* STEP_STARTED was told, neither DONE, VOID nor CUT */
+    bool open;             /* STEP_STARTED was emitted, but neither DONE, VOID nor CUT */
     bool is_cut;           /* by an interrupt */
     enum block_kind block; /* being said */
     char message_id[80];
@@ -67,7 +67,7 @@ void step_release(struct step *s);
  * was interrupted, and its message is what could be read by then: texts, at least one. Then
  * step_keep_cut() or step_drop() has the last word. */
 int step_call(struct step *s, struct err *err);
-/* These messages instead. Nobody sees what is said, and no call is run; the costs count. */
+/* Sends these messages instead. The answer is not shown, and no call is run; the costs count. */
 int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
 /* Tokens the next request will have, about: what the last one really had and four bytes a token
  * since. */
@@ -80,5 +80,5 @@ void step_name_blocks(struct step *s);
 void step_keep(struct step *s);
 /* What could be read of an interrupted one does: STEP_CUT. */
 void step_keep_cut(struct step *s);
-/* It does not: STEP_VOID, if anybody has seen it, and its calls are void. */
+/* It does not: STEP_VOID, if it was shown, and its calls are void. */
 void step_drop(struct step *s, struct str why);

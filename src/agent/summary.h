@@ -2,9 +2,9 @@
  * What a conversation comes down to, in the model's own words; for src/agent only.
  *
  * The request is that of any step (system prompt, tools, history), with the question at its end, so
- * that the provider's cache of the prompt serves it. The answer counts in turn and ledger, but
- * nobody sees it as one. One that calls a tool or says nothing is asked for once more; where the
- * request is too long, the oldest part is left out, in three steps at most. Agent thread.
+ * that the provider's cache of the prompt serves it. The answer counts in turn and ledger, but is
+ * not shown as one. One that calls a tool or says nothing is asked for once more; where the request
+ * is too long, the oldest part is left out, in three steps at most. Agent thread.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * What was said, taken back from outside while nothing runs: lines out of the middle, or all that
- * came behind a place. Orders wait under the agent's lock; its thread takes them between turns.
+ * Messages removed from outside while no turn runs: lines out of the middle, or everything after a
+ * place. Orders wait under the agent's lock; its thread takes them between turns.
  */
 #include <string.h>
 
@@ -67,7 +67,7 @@ void agent_snip(struct agent *a, const struct strv *entries)
     agent_wake(a);
 }
 
-/* ---- All behind a place ---- */
+/* ---- Everything after a place ---- */
 
 void agent_adopt(struct agent *a, const struct recall *past)
 {
@@ -103,7 +103,7 @@ static void agent_emit_rewound(struct agent *a, const struct agent_rewind *order
     agent_emit(a, e, a->spec.cancel);
 }
 
-/* What was spent is spent, so the ledger stays; everything else is as if it had never been said. */
+/* Costs stay, so the ledger stays; everything else is as if it had never happened. */
 static int agent_rewind_now(struct agent *a, struct agent_rewind *order, struct err *err)
 {
     CLEANUP(recall_release) struct recall past = RECALL_INIT;

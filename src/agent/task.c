@@ -1,6 +1,6 @@
 /*
- * The table of tasks: rows under one lock, told to the listener outside of it. A row that is used
- * outside of the lock is pinned, and whoever withdraws it waits for that. Any thread.
+ * The table of tasks: rows under one lock, reported to the listener outside of it. A row that is
+ * used outside of the lock is pinned, and withdrawing it waits for that. Any thread.
  */
 #include "agent/task.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "agent/task_row.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -24,49 +25,16 @@
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
-#define TASK_NAMED 20 /* ids an error names */
-
 static const struct {
     const char *type, *hook;
     char letter;
-} kinds[] = {
+} kinds[TASK_KINDS] = {
     [TASK_AGENT] = {"local_agent", "subagent", 'a'},
     [TASK_SHELL] = {"local_bash", "shell", 'b'},
     [TASK_MONITOR] = {"monitor", "monitor", 'm'},
     [TASK_WORKFLOW] = {"local_workflow", "workflow", 'w'},
     [TASK_REMOTE] = {"remote_agent", "remote", 'r'},
     [TASK_TEAMMATE] = {"in_process_teammate", "teammate", 't'},
-};
-
-/* The strings belong to the row. */
-struct task_row {
-    char id[TASK_ID_MAX + 1];
-    char run[TASK_RUN_MAX + 1];
-    enum task_kind kind;
-    enum task_state state;
-    char *owner, *type, *name;
-    char *description, *command, *tool_use_id, *output_file;
-    char *activity, *tool;
-    char *summary, *note, *result, *worktree, *branch;
-    int depth;
-    bool is_background, is_known, has_code;
-    int code;
-    int64_t began_ms, ended_ms, told_ms;
-    struct task_usage usage;
-    const struct task_ops *ops;
-    void *arg;
-    int pins;
-};
-
-struct task_table {
-    atomic_int refs;
-    atomic_uint made[ARRAY_LEN(kinds)]; /* ids, where a test counts them */
-    struct gate gate;                   /* of what follows */
-    VEC(struct task_row *) rows;
-    struct map by_id; /* to the row's index, plus one */
-    struct task_listener listener;
-    bool has_listener;
-    int calls; /* of the listener that run now */
 };
 
 const char *task_kind_type(enum task_kind k)
@@ -240,10 +208,15 @@ struct task_table *task_table_of(struct workspace *w)
     return ((struct task_desk *)workspace_thing(w, &desk_kind))->table;
 }
 
+const char *task_desk_agent(struct workspace *w)
+{
+    return ((struct task_desk *)workspace_thing(w, &desk_kind))->agent;
+}
+
 /* ---- Rows ---- */
 
 /* The lock is held, as for all below that take a row. */
-static struct task_row *row_find(struct task_table *t, struct str id)
+struct task_row *task_row_find(struct task_table *t, struct str id)
 {
     size_t at = (size_t)map_get(&t->by_id, id);
 
@@ -251,9 +224,9 @@ static struct task_row *row_find(struct task_table *t, struct str id)
 }
 
 /* By id, or the newest that has the name. */
-static struct task_row *row_named(struct task_table *t, struct str id)
+struct task_row *task_row_named(struct task_table *t, struct str id)
 {
-    struct task_row *found = row_find(t, id);
+    struct task_row *found = task_row_find(t, id);
 
     for (size_t i = t->rows.len; i-- > 0 && !found;) {
         if (t->rows.ptr[i]->name && str_is(id, t->rows.ptr[i]->name))
@@ -262,7 +235,7 @@ static struct task_row *row_named(struct task_table *t, struct str id)
     return found;
 }
 
-static struct str row_str(const char *s)
+struct str task_row_str(const char *s)
 {
     return s ? str_of(s) : STR("");
 }
@@ -272,7 +245,7 @@ static const char *view_cstr(struct arena *arena, const char *s)
     return s ? arena_cstr(arena, str_of(s)) : NULL;
 }
 
-static void row_view(const struct task_row *r, struct arena *arena, struct task_view *ret)
+void task_row_view(const struct task_row *r, struct arena *arena, struct task_view *ret)
 {
     *ret = (struct task_view){
         .id = view_cstr(arena, r->id),
@@ -287,18 +260,18 @@ static void row_view(const struct task_row *r, struct arena *arena, struct task_
         .is_known = r->is_known,
         .began_ms = r->began_ms,
         .ended_ms = r->ended_ms,
-        .description = arena_str(arena, row_str(r->description)),
-        .command = arena_str(arena, row_str(r->command)),
-        .tool_use_id = arena_str(arena, row_str(r->tool_use_id)),
-        .output_file = arena_str(arena, row_str(r->output_file)),
-        .activity = arena_str(arena, row_str(r->activity)),
-        .tool = arena_str(arena, row_str(r->tool)),
+        .description = arena_str(arena, task_row_str(r->description)),
+        .command = arena_str(arena, task_row_str(r->command)),
+        .tool_use_id = arena_str(arena, task_row_str(r->tool_use_id)),
+        .output_file = arena_str(arena, task_row_str(r->output_file)),
+        .activity = arena_str(arena, task_row_str(r->activity)),
+        .tool = arena_str(arena, task_row_str(r->tool)),
         .usage = r->usage,
-        .summary = arena_str(arena, row_str(r->summary)),
-        .note = arena_str(arena, row_str(r->note)),
-        .result = arena_str(arena, row_str(r->result)),
-        .worktree = arena_str(arena, row_str(r->worktree)),
-        .branch = arena_str(arena, row_str(r->branch)),
+        .summary = arena_str(arena, task_row_str(r->summary)),
+        .note = arena_str(arena, task_row_str(r->note)),
+        .result = arena_str(arena, task_row_str(r->result)),
+        .worktree = arena_str(arena, task_row_str(r->worktree)),
+        .branch = arena_str(arena, task_row_str(r->branch)),
         .has_code = r->has_code,
         .code = r->code,
     };
@@ -438,7 +411,7 @@ static void tell_patch(struct task_table *t, const struct task_view *v, bool to_
     told_end(t);
 }
 
-/* What its owner is told is written down before anybody else sees the end. */
+/* The notification to its owner is stored before others see the end. */
 static void tell_end(struct task_table *t, const struct task_view *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -470,7 +443,7 @@ static void tell_end(struct task_table *t, const struct task_view *v)
 static int row_begin(struct task_table *t, const char *owner, const struct task_spec *s,
                      struct arena *arena, struct task_view *ret, struct err *err)
 {
-    struct task_row *r = row_find(t, str_of(s->id));
+    struct task_row *r = task_row_find(t, str_of(s->id));
 
     if (!r && t->rows.len >= TASK_MAX_ROWS)
         return err_set(err, ERR_TOO_BIG, "the session has had %d tasks, which is the limit",
@@ -484,7 +457,7 @@ static int row_begin(struct task_table *t, const char *owner, const struct task_
         row_set(&r->summary, STR(""));
         row_set(&r->note, STR(""));
         row_set(&r->result, STR(""));
-        r->is_known = r->has_code = false;
+        r->is_known = r->has_code = r->is_stopping = false;
         r->ended_ms = 0;
     }
     if (s->run)
@@ -500,13 +473,13 @@ static int row_begin(struct task_table *t, const char *owner, const struct task_
     r->began_ms = clock_mono_ms();
     r->usage = (struct task_usage){0};
     row_set(&r->owner, str_of(owner));
-    row_set(&r->type, row_str(s->type));
-    row_set(&r->name, row_str(s->name));
+    row_set(&r->type, task_row_str(s->type));
+    row_set(&r->name, task_row_str(s->name));
     row_set(&r->description, s->description);
     row_set(&r->command, s->command);
     row_set(&r->tool_use_id, s->tool_use_id);
     row_set(&r->output_file, s->output_file);
-    row_view(r, arena, ret);
+    task_row_view(r, arena, ret);
     return 0;
 }
 
@@ -541,7 +514,7 @@ void task_restore(struct task_table *t, const char *owner, const struct task_spe
 
     gate_take(&t->gate);
     if (row_begin(t, owner, spec, &arena, &v, /*err=*/NULL) == 0) {
-        r = row_find(t, str_of(spec->id));
+        r = task_row_find(t, str_of(spec->id));
         r->state = state;
         r->ended_ms = r->began_ms;
     }
@@ -558,11 +531,11 @@ void task_set_state(struct task_table *t, const char *id, enum task_state state)
     bool is_new;
 
     gate_take(&t->gate);
-    r = row_find(t, str_of(id));
+    r = task_row_find(t, str_of(id));
     is_new = r && !task_is_over(r->state) && r->state != state;
     if (is_new) {
         r->state = state;
-        row_view(r, &arena, &v);
+        task_row_view(r, &arena, &v);
     }
     gate_give(&t->gate);
     if (is_new)
@@ -577,11 +550,11 @@ void task_set_background(struct task_table *t, const char *id)
     bool is_new;
 
     gate_take(&t->gate);
-    r = row_find(t, str_of(id));
+    r = task_row_find(t, str_of(id));
     is_new = r && !r->is_background && !task_is_over(r->state);
     if (is_new) {
         r->is_background = true;
-        row_view(r, &arena, &v);
+        task_row_view(r, &arena, &v);
     }
     gate_give(&t->gate);
     if (is_new)
@@ -593,7 +566,7 @@ void task_set_known(struct task_table *t, const char *id)
     struct task_row *r;
 
     gate_take(&t->gate);
-    r = row_find(t, str_of(id));
+    r = task_row_find(t, str_of(id));
     if (r)
         r->is_known = true;
     gate_give(&t->gate);
@@ -613,7 +586,7 @@ void task_progress(struct task_table *t, const char *id, struct str activity, st
     bool is_due;
 
     gate_take(&t->gate);
-    r = row_find(t, str_of(id));
+    r = task_row_find(t, str_of(id));
     is_due =
         r && !task_is_over(r->state) && (!r->told_ms || now_ms - r->told_ms >= TASK_PROGRESS_MS);
     if (r) {
@@ -623,7 +596,7 @@ void task_progress(struct task_table *t, const char *id, struct str activity, st
     }
     if (is_due) {
         r->told_ms = now_ms;
-        row_view(r, &arena, &v);
+        task_row_view(r, &arena, &v);
     }
     gate_give(&t->gate);
     if (!is_due || !told_begin(t, &l))
@@ -642,12 +615,12 @@ void task_end(struct task_table *t, const char *id, const struct task_end *end)
     bool is_new;
 
     gate_take(&t->gate);
-    r = row_find(t, str_of(id));
+    r = task_row_find(t, str_of(id));
     is_new = r && !task_is_over(r->state);
     if (is_new) {
         r->state = end->state;
         r->ended_ms = clock_mono_ms();
-        r->is_known = r->is_known || end->is_known;
+        r->is_known = r->is_known || end->is_known || (r->is_stopping && end->state == TASK_KILLED);
         r->has_code = end->has_code;
         r->code = end->code;
         if (end->usage)
@@ -657,7 +630,7 @@ void task_end(struct task_table *t, const char *id, const struct task_end *end)
         row_set(&r->result, end->result);
         row_set(&r->worktree, end->worktree);
         row_set(&r->branch, end->branch);
-        row_view(r, &arena, &v);
+        task_row_view(r, &arena, &v);
     }
     gate_wake(&t->gate);
     gate_give(&t->gate);
@@ -696,227 +669,4 @@ void task_withdraw(struct task_table *t, const void *arg)
             gate_wait(&t->gate, /*deadline_ms=*/-1);
     }
     gate_give(&t->gate);
-}
-
-/* ---- Read ---- */
-
-bool task_look(struct task_table *t, struct str id, struct arena *arena, struct task_view *ret)
-{
-    struct task_row *r;
-
-    gate_take(&t->gate);
-    r = row_named(t, id);
-    if (r)
-        row_view(r, arena, ret);
-    gate_give(&t->gate);
-    return r != NULL;
-}
-
-void task_each(struct task_table *t, bool (*fn)(void *arg, const struct task_view *v), void *arg)
-{
-    for (size_t i = 0;; i++) {
-        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-        struct task_view v;
-        bool has;
-
-        gate_take(&t->gate);
-        has = i < t->rows.len;
-        if (has)
-            row_view(t->rows.ptr[i], &arena, &v);
-        gate_give(&t->gate);
-        if (!has || !fn(arg, &v))
-            return;
-    }
-}
-
-static bool row_is_below(struct task_table *t, const char *by, const struct task_row *r)
-{
-    for (int depth = 0; by && r && depth < 64; depth++) {
-        if (strcmp(r->owner, by) == 0)
-            return true;
-        r = row_find(t, str_of(r->owner));
-    }
-    return !by || strcmp(by, IDENTITY_MAIN) == 0;
-}
-
-bool task_is_below(struct task_table *t, const char *by, const char *id)
-{
-    struct task_row *r;
-    bool is_below;
-
-    gate_take(&t->gate);
-    r = row_find(t, str_of(id));
-    is_below = r && row_is_below(t, by, r);
-    gate_give(&t->gate);
-    return is_below;
-}
-
-size_t task_running(struct task_table *t, unsigned kinds_wanted, const char *owner, bool background)
-{
-    size_t n = 0;
-
-    gate_take(&t->gate);
-    VEC_EACH(&t->rows, row) {
-        const struct task_row *r = *row;
-
-        n += !task_is_over(r->state) && kinds_wanted & TASK_BIT(r->kind) &&
-             (!owner || strcmp(owner, r->owner) == 0) && (!background || r->is_background);
-    }
-    gate_give(&t->gate);
-    return n;
-}
-
-/* NULL, with an error that names those there are. */
-static struct task_row *row_for(struct task_table *t, const char *by, struct str id,
-                                struct err *err)
-{
-    CLEANUP(buf_release) struct buf known = BUF_INIT(TASK_MAX_SUMMARY);
-    struct task_row *r = row_named(t, id);
-    size_t count = 0;
-
-    if (r && row_is_below(t, by, r))
-        return r;
-    for (size_t i = t->rows.len; i-- > 0 && count < TASK_NAMED;) {
-        const struct task_row *it = t->rows.ptr[i];
-
-        if (!row_is_below(t, by, it))
-            continue;
-        buf_addf(&known, "%s%s (%s)", count++ ? ", " : "", it->id, task_state_name(it->state));
-    }
-    if (known.len)
-        err_set(err, ERR_NOT_FOUND, "there is no task '%.*s'; there are: %s",
-                STR_ARG(str_clip(id, 80)), buf_cstr(&known));
-    else
-        err_set(err, ERR_NOT_FOUND, "there is no task '%.*s': none was started",
-                STR_ARG(str_clip(id, 80)));
-    return NULL;
-}
-
-static void row_unpin(struct task_table *t, struct task_row *r)
-{
-    gate_take(&t->gate);
-    r->pins--;
-    gate_wake(&t->gate);
-    gate_give(&t->gate);
-}
-
-int task_stop(struct task_table *t, const char *by, struct str id, struct err *err)
-{
-    const struct task_ops *ops = NULL;
-    struct task_row *r;
-    int rc = -1;
-
-    gate_take(&t->gate);
-    r = row_for(t, by, id, err);
-    if (r && task_is_over(r->state)) {
-        err_set(err, ERR_BAD_INPUT, "%s has ended already: %s", r->id, task_state_name(r->state));
-    } else if (r && (!r->ops || !r->ops->stop)) {
-        err_set(err, ERR_UNSUPPORTED, "%s cannot be stopped", r->id);
-    } else if (r) {
-        ops = r->ops;
-        r->pins++;
-        r->is_known = r->is_known || (by && strcmp(by, r->owner) == 0);
-    }
-    gate_give(&t->gate);
-    if (!ops)
-        return -1;
-    rc = ops->stop(r->arg, r->id, by, err);
-    row_unpin(t, r);
-    return rc;
-}
-
-int task_output(struct task_table *t, const char *by, struct str id, struct buf *ret,
-                struct err *err)
-{
-    const struct task_ops *ops = NULL;
-    struct task_row *r;
-    int rc = -1;
-
-    gate_take(&t->gate);
-    r = row_for(t, by, id, err);
-    if (r && r->ops && r->ops->output) {
-        ops = r->ops;
-        r->pins++;
-    } else if (r) {
-        buf_add(ret, row_str(r->result));
-        rc = 0;
-    }
-    gate_give(&t->gate);
-    if (!ops)
-        return rc;
-    rc = ops->output(r->arg, r->id, ret, err);
-    row_unpin(t, r);
-    return rc;
-}
-
-static void table_poke(void *arg)
-{
-    struct task_table *t = arg;
-
-    gate_take(&t->gate);
-    gate_wake(&t->gate);
-    gate_give(&t->gate);
-}
-
-int task_wait(struct task_table *t, const char *id, int64_t timeout_ms, struct cancel *cancel,
-              struct err *err)
-{
-    int64_t until_ms = clock_mono_ms() + timeout_ms;
-    struct cancel_hook *hook = cancel ? cancel_on(cancel, table_poke, t) : NULL;
-    struct task_row *r;
-    bool is_over = false;
-    bool is_late = false;
-
-    gate_take(&t->gate);
-    r = row_find(t, str_of(id));
-    while (!is_late && !cancel_is_set(cancel)) {
-        is_over = !r || task_is_over(r->state);
-        if (is_over)
-            break;
-        is_late = clock_mono_ms() >= until_ms || !gate_wait(&t->gate, until_ms);
-    }
-    is_over = !r || task_is_over(r->state);
-    gate_give(&t->gate);
-    cancel_off(hook);
-    if (!is_over && cancel_is_set(cancel))
-        return err_set(err, ERR_CANCELLED, "interrupted");
-    return is_over;
-}
-
-/* ---- As others read it ---- */
-
-struct running_writer {
-    struct jw *w;
-    const char *owner;
-};
-
-static bool write_running(void *arg, const struct task_view *v)
-{
-    struct running_writer *to = arg;
-
-    if (!v->is_background || task_is_over(v->state) || strcmp(v->owner, to->owner) != 0)
-        return true;
-    jw_object(to->w);
-    jw_kcstr(to->w, "id", v->id);
-    jw_kcstr(to->w, "type", task_kind_hook(v->kind));
-    jw_kcstr(to->w, "status", task_state_name(v->state));
-    jw_kstr(to->w, "description", v->description);
-    if (v->command.len)
-        jw_kstr(to->w, "command", v->command);
-    if (v->type)
-        jw_kcstr(to->w, "agent_type", v->type);
-    if (v->name)
-        jw_kcstr(to->w, "name", v->name);
-    jw_object_end(to->w);
-    return true;
-}
-
-void task_write_running(struct workspace *w, struct jw *out)
-{
-    const struct task_desk *desk = workspace_thing(w, &desk_kind);
-    struct running_writer to = {out, desk->agent};
-
-    jw_array(out);
-    task_each(desk->table, write_running, &to);
-    jw_array_end(out);
 }

@@ -2,8 +2,8 @@
  * Tasks: work that goes on beside a turn. Agents, shell commands, monitors, workflows and teammates
  * are kinds of one task with one life, one output file and one notification.
  *
- * A session has one table. Whoever does the work begins a row, says how it goes and ends it; the
- * table tells the session's observers (EVENT_TASK_*), and when a task in the background ends, the
+ * A session has one table. The worker begins a row, reports progress and ends it; the table
+ * notifies the session's observers (EVENT_TASK_*), and when a task in the background ends, the
  * agent that started it gets the notification. A row stays after the end, so that its outcome can
  * be read; what stops it and what reads its output (struct task_ops) goes with its maker, who calls
  * tasks_withdraw() before it goes. Any thread; no lock is held while ops or the listener run.
@@ -89,14 +89,14 @@ struct task_view {
 };
 
 struct task_ops {
-    /* Returns at once; the end is told when it has ended. by: the agent that wants it ended; NULL:
+    /* Returns at once; the end is reported when it has ended. by: the agent that requests it; NULL:
      * the user. */
     int (*stop)(void *arg, const char *id, const char *by, struct err *err);
     /* Appends what there is new to see. NULL: the result, or nothing. */
     int (*output)(void *arg, const char *id, struct buf *ret, struct err *err);
 };
 
-/* Lent for the call, but for ops and arg. */
+/* Lent for the call, except ops and arg. */
 struct task_spec {
     const char *id;  /* task_make_id() */
     const char *run; /* NULL: a new one */
@@ -119,7 +119,7 @@ struct task_end {
     const struct task_usage *usage; /* NULL: none is known */
 };
 
-/* Who hears of tasks. emit() takes the event; notify() gets the text of a notification for an agent
+/* Observer of tasks. emit() takes the event; notify() gets the text of a notification for an agent
  * ("main" or its id), and wakes the agent unless is_quiet. */
 struct task_listener {
     void (*emit)(void *arg, struct event *e);
@@ -131,7 +131,7 @@ struct task_listener {
 struct task_table *task_table_new(void);
 struct task_table *task_table_ref(struct task_table *t);
 void task_table_unref(struct task_table *t); /* NULL is fine */
-/* NULL: nobody listens; the one before is not called any more when it returns. */
+/* NULL: no listener; the previous one is not called any more when it returns. */
 void task_table_listen(struct task_table *t, const struct task_listener *l);
 
 /* The agent of this workspace starts its tasks in the table. One that was never given a table makes
@@ -146,7 +146,7 @@ int task_begin(struct workspace *w, const struct task_spec *spec, struct err *er
 /* The same for an agent that is known by its id. */
 int task_begin_as(struct task_table *t, const char *owner, const struct task_spec *spec,
                   struct err *err);
-/* A row of an earlier process, that is over: nobody is told. */
+/* A finished row of an earlier process; no notification. */
 void task_restore(struct task_table *t, const char *owner, const struct task_spec *spec,
                   enum task_state state);
 /* PENDING, RUNNING, WAITING. */
@@ -158,15 +158,15 @@ void task_progress(struct task_table *t, const char *id, struct str activity, st
 void task_end(struct task_table *t, const char *id, const struct task_end *end);
 /* What an agent (by its id) writes to another one ("main", or an id), as a notification. */
 void task_say(struct task_table *t, const char *id, const char *to, struct str text);
-/* No row uses arg any more when it returns: whoever uses it is waited for. */
+/* No row uses arg any more when it returns: it waits for current users. */
 void task_withdraw(struct task_table *t, const void *arg);
 
 /* ---- Reading ---- */
 
 /* By id, or by a name: the newest that has it. False: there is none. */
 bool task_look(struct task_table *t, struct str id, struct arena *arena, struct task_view *ret);
-/* All rows in the order they began; fn returns false to stop. Rows that begin meanwhile may be left
- * out. */
+/* All rows in the order they began; fn returns false to stop. Rows that begin during the call may
+ * be left out. */
 void task_each(struct task_table *t, bool (*fn)(void *arg, const struct task_view *v), void *arg);
 /* Whether `by` ("main", or an agent's id) may read and stop it: main all, others what they have
  * started and what that has started. */
@@ -177,7 +177,8 @@ bool task_is_below(struct task_table *t, const char *by, const char *id);
 size_t task_running(struct task_table *t, unsigned kinds, const char *owner, bool background);
 /* by NULL: the user, who may stop and read all. ERR_NOT_FOUND: names those there are.
  * ERR_UNSUPPORTED: it cannot be stopped. Stopping one that is over is an error that says how it
- * ended. An agent that stops a task gets no notification of the end. */
+ * ended. An agent that stops a task gets no notification that it was killed; a task that had ended
+ * by itself before it was reached is notified as any. */
 int task_stop(struct task_table *t, const char *by, struct str id, struct err *err);
 int task_output(struct task_table *t, const char *by, struct str id, struct buf *ret,
                 struct err *err);

@@ -1,6 +1,5 @@
 /*
- * What is written about a task: one sentence, and the notification that its owner reads. Any
- * thread.
+ * Texts about a task: one sentence, and the notification for its owner. Any thread.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * What was paid, for tests: every booking of a spending, in order.
+ * The costs, for tests: every booking of a spending, in order.
  */
 #pragma once
 

@@ -61,9 +61,9 @@ struct tool_result {
     bool is_error;
     bool stops_batch; /* killed, timed out or not started: calls running beside it are cancelled */
     bool is_capped;   /* the tool has cut and spilled its text itself */
-    bool is_denied;   /* a person said no (TOOL_PERSON): counts among the denials */
+    bool is_denied;   /* the user denied it (TOOL_PERSON): counts among the denials */
     bool ends_turn;   /* and wants the turn to end */
-    /* A skill was called: its text, which the model gets behind the results, and what it grants for
+    /* A skill was called: its text, which the model gets after the results, and what it grants for
      * the rest of the turn; NULL: nothing. */
     struct buf follow;
     struct agent_command *command;
@@ -86,7 +86,7 @@ struct tool_call {
     struct permit *permit; /* the mode; plan mode is entered and left through it */
     struct trial *trial;   /* run on trial: nothing is to change (guard/trial.h); NULL: it is not */
     struct sandbox *sandbox; /* where commands run; NULL: they are not confined */
-    struct asker *asker;     /* to ask a person; NULL: nobody is there */
+    struct asker *asker;     /* to ask the user; NULL: no one is there */
     const struct conf *conf;
     struct net *net;            /* NULL: this run has no network */
     struct referee *referee;    /* NULL: there is none */
@@ -98,7 +98,7 @@ struct tool_call {
     const char *model_name; /* "anthropic/claude-sonnet-5", for a tool that asks a model itself */
     struct cancel *cancel;
     bool sees_all; /* a judge looks: ignored, hidden and binary files are shown too */
-    /* What is going on, for people: replaces what was said before. Any thread. */
+    /* Progress for the user: replaces the previous text. Any thread. */
     void (*progress)(struct tool_call *call, struct str text);
     /* Asks the hooks of an event of the tool's own ("TaskCreated"), whose input has these members
      * (a JSON object) beside the common ones. 1: a hook objects, with its reason; 0: none; -1.
@@ -133,9 +133,9 @@ struct tool_entry {
      * always. */
     bool (*offered)(const struct tool_entry *e, const struct conf *conf,
                     const struct provider *provider);
-    /* Whether run() could do it at all, found out by the same look and without changing anything;
-     * called before a person is asked about it. What it says when it could not, it says as run()
-     * does. NULL: there is nothing to find out. */
+    /* Whether run() could work at all, found out by the same checks and without changing anything;
+     * called before the user is asked about it. Its errors are those of run(). NULL: nothing to
+     * check. */
     int (*check)(struct tool_call *call, struct tool_result *ret, struct err *err);
     int (*run)(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -152,6 +152,6 @@ unsigned tool_flags(const struct tool_entry *e, const struct json *args);
 /* The usual expand() of tools with a file_path; about() is workspace_about_path(). */
 void tool_expand_path(struct workspace *w, const struct json *args, const char *key,
                       struct buf *ret);
-/* Where the path that the call is about led to when it was permitted; yours to free. What is there
- * now is opened with pinned_open() alone: somebody may have put a link in its place. */
+/* Where the call's path led to when it was permitted; yours to free. Open it with pinned_open()
+ * alone: it may have been replaced by a link since. */
 char *tool_real_path(const struct tool_call *call, const char *path);

@@ -14,8 +14,8 @@
 
 /* What says most comes first. */
 static const char *const about_members[] = {
-    "command", "file_path", "notebook_path", "pattern", "url",     "query",    "path",
-    "prompt",  "objective", "description",   "bash_id", "task_id", "shell_id",
+    "command",     "file_path", "notebook_path", "pattern", "url",     "query",    "path",
+    "description", "prompt",    "objective",     "bash_id", "task_id", "shell_id",
 };
 
 /* The first line; a path below dir without dir. */
@@ -63,8 +63,8 @@ bool tool_about_goes_on(const struct json *input)
 
 /* ---- An input without its end ---- */
 
-/* Behind the string whose opening quote has been passed; its raw bytes in *ret. False: it goes on
- * behind what is there. */
+/* The rest after the string whose opening quote has been passed; its raw bytes in *ret. False: the
+ * string does not end here. */
 static bool partial_string(struct str *rest, struct str *ret)
 {
     size_t i = 0;

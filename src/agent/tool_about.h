@@ -10,9 +10,10 @@
 struct buf;
 struct json;
 
-/* Its first line; of a path below dir (may be NULL) what is below. Empty: no argument says much. */
+/* Its first line; of a path below dir (may be NULL) the part below. Empty: no argument is
+ * telling. */
 struct str tool_about(const struct json *input, const char *dir);
-/* There are lines behind that first one: whoever shows it says so. */
+/* There are lines after that first one: the display should mention it. */
 bool tool_about_goes_on(const struct json *input);
 /* The first line of an input that is still coming in: JSON without its end. */
 void tool_about_partial(struct str json, const char *dir, struct buf *ret);

@@ -37,7 +37,7 @@ struct toolbox_row {
 struct toolbox {
     atomic_int refs;
     uint64_t serial;
-    struct toolbox *from; /* whose rows are among these; NULL: nobody's */
+    struct toolbox *from; /* whose rows are among these; NULL: none */
     struct arena arena;
     VEC(struct toolbox_row) rows;
     VEC(struct llm_tool) llm;             /* that are sent */
@@ -413,7 +413,7 @@ static struct word_index *make_index(struct toolbox *t)
                                       .hint = str_of(e->hint),
                                       .text = str_of(e->text),
                                       .group = str_of(e->server)};
-        if (e->server && e->raw_name) { /* what the model is told may have lost characters */
+        if (e->server && e->raw_name) { /* the name shown to the model may have lost characters */
             buf_addf(&name, "%s %s", e->server, e->raw_name);
             items[i].name = arena_str(&arena, buf_str(&name));
         }

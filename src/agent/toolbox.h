@@ -47,7 +47,7 @@ struct toolbox_spec {
     const struct tool_entry *more;
     size_t more_count;
     /* Rows with TOOL_DEFERRED stay out of the request, and the rows that find and execute them are
-     * offered: as `only` allows, or whatever it says (searches). */
+     * offered: as `only` allows, or always (searches). */
     bool defers, searches;
     void (*release)(void *arg); /* NULL: nothing to release */
     void *release_arg;
@@ -55,8 +55,8 @@ struct toolbox_spec {
 
 #define TOOLBOX_MAX 16384 /* tools; more are an error */
 
-/* ERR_BAD_INPUT: a name nobody knows (with the nearest one) or that two tools have, or a schema
- * that is not usable. ERR_TOO_BIG: too many tools. */
+/* ERR_BAD_INPUT: an unknown name (with the nearest one) or that two tools have, or a schema that is
+ * not usable. ERR_TOO_BIG: too many tools. */
 int toolbox_new(const struct toolbox_spec *spec, struct toolbox **ret, struct err *err);
 struct toolbox *toolbox_ref(struct toolbox *t);
 void toolbox_unref(struct toolbox *t); /* NULL is fine */

@@ -75,8 +75,8 @@ int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
     return r;
 }
 
-/* An interrupt: what could be read of the answer by then enters the conversation, before the marker
- * that says so. */
+/* An interrupt: the part of the answer shown so far enters the conversation, before the marker that
+ * records it. */
 static void turn_keep_interrupted(struct agent *a, struct turn *t, struct step *s)
 {
     struct journal *journal = a->spec.journal;
@@ -114,7 +114,7 @@ static void turn_remind_final(struct agent *a, const char *tool)
     agent_remind(a, buf_str(&text));
 }
 
-/* How often in a row Stop hooks may send a turn back; 0: for ever. */
+/* How often in a row Stop hooks may send a turn back; 0: no limit. */
 static int64_t turn_stop_cap(const struct agent *a)
 {
     const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP");
@@ -210,8 +210,8 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
     }
     t->pushed = agent_was_pushed(a);
     err_set(&t->err, ERR_CANCELLED, "interrupted"); /* the same words wherever it was noticed */
-    /* Input that interrupted is explanation enough; and when the process has to go, the turn is
-     * left open for whoever resumes the session. */
+    /* Input that interrupted is explanation enough; and when the process has to end, the turn is
+     * left open to be resumed. */
     if (!t->pushed && !cancel_is_end(t->cancel))
         (void)turn_say_text(a, t,
                             end == END_ABORTED_TOOLS
@@ -251,7 +251,7 @@ static enum turn_end turn_refused(struct turn *t, const struct step *s)
     return END_MODEL_ERROR;
 }
 
-/* The model wants nothing more. True: somebody else does. */
+/* The model is done. True: something else continues the turn. */
 static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
 {
     int r;
@@ -422,7 +422,7 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
                     t->steps, t->steps == 1 ? "" : "s");
             return END_MAX_TURNS;
         }
-        if (cancel_is_set(t->cancel)) /* nothing is sent for somebody who has gone */
+        if (cancel_is_set(t->cancel)) /* nothing is sent when the client has gone */
             return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
         agent_refresh(a);

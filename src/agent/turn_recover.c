@@ -1,7 +1,7 @@
 /*
- * What a turn does about an answer that is no good: cut, empty, too long to be given, or none,
- * because an image was too large. Each way out is tried before anybody hears of the trouble, and
- * none of them throws away an answer when there is no step left for another. Agent thread.
+ * What a turn does about an unusable answer: cut, empty, too long, or none, because an image was
+ * too large. Every remedy is tried before the problem is reported, and none of them throws away an
+ * answer when no step is left for another. Agent thread.
  */
 #include <inttypes.h>
 
@@ -22,7 +22,7 @@ static bool turn_has_step(const struct agent *a, const struct turn *t)
     return !a->spec.max_steps || t->steps < a->spec.max_steps;
 }
 
-/* Nothing a person could read and nothing to do. */
+/* Nothing to read and nothing to do. */
 static bool turn_is_empty(const struct message *m)
 {
     if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))

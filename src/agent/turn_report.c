@@ -21,7 +21,7 @@ void turn_tell_failure(struct agent *a, struct turn *t, const char *category, co
     agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
     jw_kcstr(&w, "error", category);
     jw_kcstr(&w, "error_details", text);
-    jw_kcstr(&w, "last_assistant_message", text); /* what is shown in its place */
+    jw_kcstr(&w, "last_assistant_message", text); /* the text shown in its place */
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP_FAILURE, str_of(category), buf_str(&json), /*call=*/NULL,
                          t->cancel, &o, &err);

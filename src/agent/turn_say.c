@@ -175,7 +175,7 @@ static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struc
     return 0;
 }
 
-/* Hooks on other threads are told of it. */
+/* Hooks on other threads read it. */
 static void turn_set_effort(struct agent *a, enum effort effort)
 {
     lock_take(&a->lock);
@@ -273,7 +273,7 @@ static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *
     jw_double(w, usd);
 }
 
-/* What a conversation that goes on has behind it. */
+/* Writes the past of a resumed conversation. */
 static void turn_write_past(const struct agent *a, struct jw *w)
 {
     int64_t past_ms = a->spec.last_ms ? clock_wall_ms() - a->spec.last_ms : -1;
@@ -431,7 +431,7 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
-/* Files that a person's words name go along: text before them, pictures in the same message. */
+/* Adds files that the user's text names: text before it, pictures in the same message. */
 static int turn_say_words(struct agent *a, struct turn *t, const struct agent_input *in,
                           const char *uuid)
 {
@@ -543,8 +543,8 @@ int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in)
     return turn_hear(a, t, in, /*between=*/false);
 }
 
-/* Taken up between two steps; when it may not be said, the turn goes on without it, and whoever
- * waits for it to be heard is told why it will not be. False: nothing was said. */
+/* Taken up between two steps; when it is blocked, the turn continues without it, and its sender is
+ * notified of the reason. False: nothing was added. */
 static bool turn_take_between(struct agent *a, struct turn *t, struct agent_input *in)
 {
     size_t noted = t->note.len;

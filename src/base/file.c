@@ -93,6 +93,7 @@ struct file_look {
     bool has_owner;
     uid_t uid;
     gid_t gid;
+    bool skips_sync;
 };
 
 /* Writes and syncs the temporary file; the caller removes it when this fails. */
@@ -107,7 +108,7 @@ static int file_fill(int fd, struct str text, const struct file_look *look, stru
         return err_sys(err, ERR_IO, "cannot set the mode");
     if (file_write_all(fd, text, err) < 0)
         return -1;
-    if (fsync(fd) < 0)
+    if (!look->skips_sync && fsync(fd) < 0)
         return err_sys(err, ERR_IO, "cannot sync");
     return 0;
 }
@@ -140,6 +141,8 @@ static int file_put(int at, const char *path, struct str text, const struct file
     }
     /* The rename itself must survive a power cut; a file system that cannot sync a
      * folder is fine. */
+    if (look->skips_sync)
+        return 0;
     dir_fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0)
         (void)fsync(dir_fd);
@@ -149,6 +152,13 @@ static int file_put(int at, const char *path, struct str text, const struct file
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
 {
     return file_put(AT_FDCWD, path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
+}
+
+int file_renew(const char *path, struct str text, mode_t mode, struct err *err)
+{
+    struct file_look look = {.has_mode = true, .mode = mode, .skips_sync = true};
+
+    return file_put(AT_FDCWD, path, text, &look, err);
 }
 
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err)

@@ -24,6 +24,9 @@ int file_slurp_fd(int fd, const char *path, size_t max_bytes, struct buf *ret_te
                   struct err *err);
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err);
+/* The same, and nobody waits for the disk: a kill leaves one of the two texts, a power cut may
+ * leave neither. */
+int file_renew(const char *path, struct str text, mode_t mode, struct err *err);
 /* Mode and, where we may, owner are those of like; NULL: a new file, as the umask has it. */
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err);
 /* The same, at: as for openat(2). */

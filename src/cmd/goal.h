@@ -12,7 +12,7 @@ struct cmd;
 struct goal_act {
     struct cmd *cmd;
     bool is_list;                  /* all goals of this folder; else: */
-    bool is_bare;                  /* nothing was said: usage, when there is no goal */
+    bool is_bare;                  /* no words: point to the help when there is no goal */
     struct buf text;               /* as it would be typed behind /goal */
     struct goal_argument argument; /* the same, read */
 };

@@ -498,9 +498,9 @@ static int act_failed(struct act *a, const struct err *err)
 {
     if (err->code == ERR_CANCELLED && cmd_signal_code())
         return cmd_signal_code();
-    if (err->code == ERR_NOT_FOUND && a->want->is_bare)
-        return cmd_help.run(a->cmd); /* `tenax goal`, and there is none */
     say_error(err);
+    if (err->code == ERR_NOT_FOUND && a->want->is_bare)
+        say("tenax help goal lists its commands and options");
     return err->code == ERR_BAD_INPUT ? EXIT_USAGE : EXIT_FAILED;
 }
 

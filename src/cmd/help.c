@@ -21,6 +21,7 @@ const struct command cmd_help = {
             .args = "[COMMAND | slash]",
             .summary = "Say what tenax, or one of its commands, can do; slash: what can be typed "
                        "in a session",
+            .options = (const enum option_id[]){OPT_FORMAT, OPT_COUNT},
         },
     .run = help_run,
 };
@@ -103,7 +104,10 @@ static int help_run(struct cmd *c)
     int code = EXIT_OK;
 
     if (words->len == 2 && str_is(str_of(words->ptr[1]), "slash")) {
-        slash_write_docs(&out);
+        if (str_is(str_of(args_get(&c->args, OPT_FORMAT)), "md"))
+            slash_write_docs(&out); /* scripts/commands-docs */
+        else
+            slash_write_list(&out);
         (void)say_out(buf_str(&out), c->cancel, &code);
         return code;
     }

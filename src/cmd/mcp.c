@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "cmd/cmd.h"
+#include "cmd/mcp_serve.h"
 #include "conf/conf.h"
 #include "host/connect.h"
 #include "host/mcp.h"
@@ -31,12 +32,17 @@ const struct command cmd_mcp = {
             .name = "mcp",
             .args = "list | get NAME | add NAME COMMAND|URL [-- ARGS] | add-json NAME JSON | "
                     "remove NAME | enable NAME | disable NAME | approve NAME | tools NAME | "
-                    "call NAME TOOL [JSON]",
-            .words = "list get add add-json remove enable disable approve tools call",
+                    "call NAME TOOL [JSON] | serve",
+            .words = "list get add add-json remove enable disable approve tools call serve",
             .summary = "Show, add, remove and try MCP servers. Tools of a server and a call of one "
-                       "need no model; with --url the server need not be configured",
-            .options = (const enum option_id[]){OPT_SCOPE, OPT_TRANSPORT, OPT_ENV, OPT_HEADER,
-                                                OPT_URL, OPT_ACCEPT_DEFAULTS, OPT_JSON, OPT_COUNT},
+                       "need no model; with --url the server need not be configured. serve offers "
+                       "the tools of tenax to other programs",
+            .options =
+                (const enum option_id[]){
+                    OPT_SCOPE, OPT_TRANSPORT, OPT_ENV, OPT_HEADER, OPT_URL, OPT_ACCEPT_DEFAULTS,
+                    OPT_JSON, OPT_HTTP, OPT_NO_TOKEN, OPT_TOOLS, OPT_PERMISSION_MODE,
+                    OPT_ALLOWED_TOOLS, OPT_DISALLOWED_TOOLS, OPT_DANGEROUSLY_SKIP_PERMISSIONS,
+                    OPT_ADD_DIR, OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_TRUST, OPT_COUNT},
         },
     .run = mcp_run,
 };
@@ -523,6 +529,8 @@ static int mcp_run(struct cmd *c)
 
     if (!str_is_word_of(verb, cmd_mcp.usage.words))
         return mcp_usage();
+    if (str_is(verb, "serve"))
+        return mcp_serve(c);
     if (cmd_conf_load_careful(c, &conf, &err) < 0)
         return mcp_failed(&err);
     code = mcp_change(c, conf, verb);

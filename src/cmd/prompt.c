@@ -6,6 +6,7 @@
  * Main thread.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,12 +83,18 @@ static int prompt_check(struct str text, struct err *err)
     return 0;
 }
 
+static bool prompt_is_stdin(const struct args *args)
+{
+    return args->words.len == 1 && strcmp(args->words.ptr[0], "-") == 0;
+}
+
 int prompt_gather(struct cmd *c, struct buf *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(PROMPT_MAX_BYTES + 65536);
     CLEANUP(buf_release) struct buf piped = BUF_INIT(PROMPT_MAX_BYTES + 65536);
 
-    for (size_t i = 0; i < c->args.words.len; i++) {
+    /* A lone "-" names standard input, as in many programs. */
+    for (size_t i = 0; i < c->args.words.len && !prompt_is_stdin(&c->args); i++) {
         if (i)
             buf_addc(&text, ' ');
         buf_adds(&text, c->args.words.ptr[i]);

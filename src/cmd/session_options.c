@@ -19,10 +19,10 @@
 static void options_not_yet(const struct args *args)
 {
     static const enum option_id later[] = {
-        OPT_TASK_BUDGET,         OPT_BETAS,
-        OPT_MCP_CONFIG,          OPT_CHANNELS,
-        OPT_SESSION_MIRROR,      OPT_PROMPT_SUGGESTIONS,
-        OPT_PROJECT_CONFIG_ROOT, OPT_PERMISSION_PROMPTS,
+        OPT_TASK_BUDGET,        OPT_BETAS,
+        OPT_CHANNELS,           OPT_SESSION_MIRROR,
+        OPT_PROMPT_SUGGESTIONS, OPT_PROJECT_CONFIG_ROOT,
+        OPT_PERMISSION_PROMPTS,
     };
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 

@@ -335,10 +335,11 @@ static const struct conf_case cases[] = {
      .files = {{OURS, "{\"model\":\"a\",\"model\":\"b\"}"}},
      .expect = {"model = \"b\" (~/.tenax/settings.json:1:22)"}},
     {.name = "free-form objects merge deeply too",
-     .files = {{CLAUDES, "{\"skillOverrides\":{\"a\":{\"b\":{\"c\":1,\"d\":[1]}}}}"},
-               {CLAUDES_PROJECT, "{\"skillOverrides\":{\"a\":{\"b\":{\"c\":2,\"d\":[2,1]}}}}"}},
-     .expect = {"skillOverrides = {\"a\":{\"b\":{\"c\":2,\"d\":[1,2]}}} "
-                "(@/work/.claude/settings.json:1:19)"}},
+     .files = {{CLAUDES, "{\"extraKnownMarketplaces\":{\"a\":{\"b\":{\"c\":1,\"d\":[1]}}}}"},
+               {CLAUDES_PROJECT,
+                "{\"extraKnownMarketplaces\":{\"a\":{\"b\":{\"c\":2,\"d\":[2,1]}}}}"}},
+     .expect = {"extraKnownMarketplaces = {\"a\":{\"b\":{\"c\":2,\"d\":[1,2]}}} "
+                "(@/work/.claude/settings.json:1:27)"}},
 
     /* Environment. */
     {.name = "env over the environment, by level",
@@ -834,7 +835,7 @@ static void deep(void **state)
     tree_make();
     strv_addf(&env, "HOME=%s", tree); /* not the home of whoever runs the test */
     from.environ = strv_get(&env);
-    buf_adds(&text, "{\"skillOverrides\":");
+    buf_adds(&text, "{\"extraKnownMarketplaces\":");
     for (int i = 0; i < 500; i++)
         buf_adds(&text, "{\"a\":");
     buf_adds(&text, "1");
@@ -845,7 +846,7 @@ static void deep(void **state)
     from.dir = tree;
     from.etc = path_join(tree, "etc");
     assert_int_equal(conf_load(&from, &conf, NULL), 0);
-    assert_int_equal(json_len(conf_get(conf, "skillOverrides.a.a.a.a")), 1);
+    assert_int_equal(json_len(conf_get(conf, "extraKnownMarketplaces.a.a.a.a")), 1);
     free((char *)from.etc);
     tree_remove();
 }
@@ -861,7 +862,7 @@ static void long_names(void **state)
     (void)state;
     tree_make();
     strv_addf(&env, "HOME=%s", tree);
-    buf_adds(&text, "{\"skillOverrides\":{\"");
+    buf_adds(&text, "{\"extraKnownMarketplaces\":{\"");
     while (text.len < 1 << 20)
         buf_adds(&text, "a name that goes on and on ");
     buf_adds(&text, "\":{\"short\":1");
@@ -873,7 +874,7 @@ static void long_names(void **state)
     from.etc = tree;
     from.environ = strv_get(&env);
     assert_int_equal(conf_load(&from, &conf, NULL), 0);
-    assert_int_equal(json_len(json_first(conf_get(conf, "skillOverrides"))), 60001);
+    assert_int_equal(json_len(json_first(conf_get(conf, "extraKnownMarketplaces"))), 60001);
     tree_remove();
 }
 

@@ -1,11 +1,11 @@
 /*
  * Use, charged to the goal it was spent for.
  *
- * All that the session spends is heard (spending_watch()): steps, compaction, tools, hooks, the
- * judge, questions beside the conversation. Figures gather in g->pending and go to the store at the
- * end of each tool, between calls, at the end of a turn and before a status changes: one statement
- * each, under the goal_id that they were measured for. Time is that of turns, by the monotonic
- * clock, in whole seconds; what is left of a second is carried on.
+ * All costs of the session are reported here (spending_watch()): steps, compaction, tools, hooks,
+ * the judge, questions beside the conversation. Figures gather in g->pending and go to the store at
+ * the end of each tool, between calls, at the end of a turn and before a status changes: one
+ * statement each, under the goal_id that they were measured for. Time is that of turns, by the
+ * monotonic clock, in whole seconds; fractions are carried over.
  */
 #include <math.h>
 #include <string.h>
@@ -40,14 +40,14 @@ void account_begin(struct goal *g)
     int64_t carry = g->carry_ms;
 
     (void)account_flush(g, CHARGE_ACTIVE_ONLY,
-                        /*err=*/NULL); /* what was spent since the last turn */
+                        /*err=*/NULL); /* the costs since the last turn */
     g->in_turn = true;
     g->turn_is_own = false;
     account_attach(g);
     g->carry_ms = carry;
 }
 
-/* Who pays now; empty: nobody. */
+/* Who pays now; empty: no one. */
 static struct str account_payer(const struct goal *g)
 {
     if (g->in_turn)

@@ -50,7 +50,7 @@ int goal_adopt_parts(struct goal *g, struct strv *ret_notes)
     memory_release(&g->memory);
     memory_init(&g->memory);
     memory_read(g->row.memory, &g->memory);
-    strv_clear(&g->memory.seen); /* states are told against the first look of a process */
+    strv_clear(&g->memory.seen); /* states are relative to the first look of a process */
     buf_clear(&g->text);
     goal_options_release(&g->options);
     g->options = (struct goal_options){0};

@@ -50,8 +50,8 @@ int goal_need(struct goal *g, struct err *err)
 
 /* ---- Show ---- */
 
-/* The names of some protected files, and how many there are. A manifest that cannot be read has no
- * names; the ladder says what is wrong with it. */
+/* The names of some protected files, and their number. A manifest that cannot be read has no names;
+ * the ladder reports the error. */
 static size_t show_protected(const struct goal *g, struct strv *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -581,8 +581,8 @@ static bool is_edit(struct goal *g, enum goal_via via)
     return edits;
 }
 
-/* What the user has changed is on the disk when they are answered, or the answer says that it is
- * not: a busy database must keep nobody from pausing. The goal is not held. */
+/* The user's change is on the disk when the answer appears, or the answer reports that it is not: a
+ * busy database must never prevent a pause. The goal is not held. */
 static void save_change(struct goal *g, struct cancel *cancel, struct buf *ret)
 {
     struct err err = {0};

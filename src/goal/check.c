@@ -20,7 +20,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
-#define CHECK_LINGER_MS 500 /* for what the command left behind, to say its last words */
+#define CHECK_LINGER_MS 500 /* for processes left by the command to write their last output */
 #define CHECK_HELD (2 * CHECK_TAIL)
 #define CHECK_DEFAULT_PATH "PATH=/usr/local/bin:/usr/bin:/bin"
 #define CHECK_SHOW_COMMAND 1000 /* bytes of it in an explanation */
@@ -98,7 +98,7 @@ struct str check_path(const struct strv *env)
 struct check_output {
     struct sha256 hash;
     struct plain plain;
-    struct buf tail; /* longer than what is kept in the end, so that a secret is seen whole */
+    struct buf tail; /* longer than the part kept in the end, so that a secret is seen whole */
     size_t bytes;
 };
 
@@ -133,7 +133,7 @@ static void check_output_add(struct check_output *o, struct str bytes)
     plain_feed(&o->plain, bytes);
 }
 
-/* Cuts what is too much, up to the end of a line, or of a character where there are no lines. */
+/* Cuts the excess, up to the end of a line, or of a character where there are no lines. */
 static void check_output_end(struct check_output *o, struct check_result *r)
 {
     size_t over = 0;

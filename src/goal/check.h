@@ -71,8 +71,8 @@ struct str check_path(const struct strv *env);
 int check_run(const struct check_spec *spec, struct cancel *cancel, struct check_result *ret,
               struct err *err);
 
-/* Why a check decides nothing as it is: it names what is not there, or cannot be parsed; also of
- * one that passes, such as `! greb x f`. NULL: it fails because the work is not done. */
+/* Why a check is invalid as it is: it names a missing file, or cannot be parsed; also of one that
+ * passes, such as `! greb x f`. NULL: it fails because the work is not done. */
 const char *check_complaint(const struct check_result *r);
 /* For the model and for people: the command, how it ended, and the end of its output. */
 void check_explain(const struct check_result *r, struct buf *ret);

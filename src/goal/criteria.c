@@ -14,8 +14,8 @@
 
 /* ---- Where the goal began ---- */
 
-/* Looking at files may take long, so the goal is not held then. What that begins with is copied,
- * and nothing is written when the goal was changed meanwhile. */
+/* Reading files may take long, so the goal is not held then. The inputs are copied, and nothing is
+ * written when the goal was changed in the meantime. */
 struct protection {
     char goal_id[ID_UUID_LEN + 1];
     struct buf column; /* of the row */
@@ -53,8 +53,8 @@ static int protection_begin(struct goal *g, struct protection *n, struct err *er
     return 0;
 }
 
-/* -1: what is kept of it cannot be trusted any more. The goal is not held, as where anything looks
- * at files. */
+/* -1: the stored state cannot be trusted any more. The goal is not held, as always while files are
+ * read. */
 static int protection_read(struct goal *g, struct protection *n, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

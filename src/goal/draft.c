@@ -1,6 +1,6 @@
 /*
- * draft: what is recorded before a goal is set, column by column. Any thread; runs checks and reads
- * the workspace, so the goal is not held except where draft.h says so.
+ * draft: the data recorded before a goal is set, column by column. Any thread; runs checks and
+ * reads the workspace, so the goal is not held except where draft.h requires it.
  */
 #include "goal/draft.h"
 

@@ -1,6 +1,6 @@
 /*
- * A goal before it is set: everything that is found out and written down first, so that whatever
- * fails leaves nothing half-set. The texts are the row's columns (store/goals.h).
+ * A goal before it is set: everything is determined and stored first, so that a failure leaves
+ * nothing half-set. The texts are the row's columns (store/goals.h).
  */
 #pragma once
 
@@ -33,8 +33,8 @@ void draft_release(struct draft *d);
  * that may not be it is ERR_TOO_BIG, with the code of the gate. */
 int draft_text(struct goal *g, struct draft *d, struct str text, bool may_keep,
                const char **ret_code, struct err *err);
-/* An objective that is such a line, written by somebody else: the options name the file, which is
- * looked for in this session's folder. False: it is none. */
+/* An objective that is such a line, written by others: the options name the file, which is searched
+ * in this session's folder. False: it is not. */
 bool draft_refer(struct goal *g, struct draft *d, struct str objective);
 /* The workspace as it is now; before the checks. */
 int draft_origin(struct goal *g, struct draft *d, const struct goal_options *o,

@@ -1,11 +1,11 @@
 /*
  * evidence: what tools have done, kept for the judge, and which files may have changed.
  *
- * The newest GOAL_ITEMS calls are kept whatever they are. A call that leaves that window is dropped
- * and counted, unless it may have bent what the goal is judged by: then it stays, shortened, so
- * that harmless calls cannot push it out. The text of a call decides, not its effect, so this finds
- * more than it should and misses what is disguised; what really changed is found elsewhere. None of
- * it depends on the conversation, which may be compacted. The goal is held.
+ * The newest GOAL_ITEMS calls are always kept. A call that leaves that window is dropped and
+ * counted, unless it may have tampered with the criteria: then it stays, shortened, so that
+ * harmless calls cannot push it out. The text of a call decides, not its effect, so this has false
+ * positives and misses disguised calls; actual changes are found elsewhere. None of it depends on
+ * the conversation, which may be compacted. The goal is held.
  */
 #include <string.h>
 
@@ -75,7 +75,7 @@ static bool path_has_part_of_note(struct str path)
     return false;
 }
 
-/* Whether a line of .gitignore names a folder of the path: what is written there is in no diff. */
+/* Whether a line of .gitignore names a folder of the path: files written there are in no diff. */
 static bool is_ignored(const struct goal *g, struct str path)
 {
     CLEANUP(mem_freep) char *file = path_join(g->spec.dir, ".gitignore");
@@ -254,7 +254,7 @@ bool evidence_is_sensitive(const struct goal *g, const struct referee_tool *t)
     return find_call_notes(g, t, &note);
 }
 
-/* ---- What is kept ---- */
+/* ---- Kept calls ---- */
 
 static void item_release(struct goal_item *it)
 {

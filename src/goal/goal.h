@@ -7,7 +7,8 @@
  * counts against the next verdict. Other processes send their requests to the holder's control
  * socket.
  *
- *   set.c       sets a goal: gate.c (may there be one?), draft.c (what is recorded before), the row
+ *   set.c       sets a goal: gate.c (may there be one?), draft.c (the data recorded before), the
+ *   row
  *   change.c    clear, edit, pause, resume, budget, …; criteria.c, queue.c, undo.c
  *   adopt.c     the goal of a resumed session
  *   terms.c     objective, checks, protection and limits, kept from other programs; terms_line.c
@@ -20,7 +21,7 @@
  *   stall.c     rounds without progress
  *   account.c   tokens, money and time, charged to the goal they were spent for
  *   tools.c     get_goal, create_goal, update_goal
- *   argument/   what is typed: verbs, options, amounts; report/: what is shown and reported
+ *   argument/   user input: verbs, options, amounts; report/: output and reports
  *   judge/      the judge; proof/: the proof of a complete goal; wait/: what a goal waits for
  *   git/        git, run without touching the user's state; states of the workspace as commits
  *
@@ -155,8 +156,9 @@ struct goal_answer {
     struct buf text;
     bool turn;
     const char *code; /* of a gate; "" */
-    /* Whether a check shall count that cannot run as it is: 0 yes; ERR_CANCELLED: no, and nothing
-     * is set. NULL: the user cannot be asked; it counts, and the text says what is wrong. */
+    /* Asks whether a check that cannot run as it is shall count: 0 yes; ERR_CANCELLED: no, and
+     * nothing is set. NULL: the user cannot be asked; it counts, and the text explains the
+     * problem. */
     int (*ask_check)(void *arg, struct str complaint, struct err *err);
     void *arg;
 };
@@ -194,6 +196,6 @@ int goal_exit_code(struct goal *g); /* -1: there is no goal */
  * or replaced; empty: the present one, else the last there was. ERR_NOT_FOUND, ERR_BAD_INPUT. */
 int goal_report(struct goal *g, struct str which, bool json, struct cancel *cancel, struct buf *ret,
                 struct err *err);
-/* It was written to this file: what is ours is no change of the workspace, and /goal undo leaves
- * it alone. */
+/* It was written to this file: our own files are no change of the workspace, and /goal undo leaves
+ * them alone. */
 void goal_report_is_at(struct goal *g, const char *path);

@@ -111,7 +111,7 @@ struct goal_refused {
     struct buf reason;
 };
 
-/* The state in which the goal is complete, recorded with the verdict that said so. */
+/* The state in which the goal is complete, recorded with the verdict that found it so. */
 struct goal_proof {
     char goal_id[ID_UUID_LEN + 1]; /* "": there is none */
     struct buf text;               /* proof.json; empty: it could not be recorded */
@@ -373,7 +373,7 @@ void goal_end_wait(struct goal *g, const char *why);
 
 /* account.c: the goal is held. */
 void account_begin(struct goal *g); /* a turn */
-void account_limit(struct goal *g); /* what is left binds others than the agent, from here on */
+void account_limit(struct goal *g); /* limits others to the rest, from here on */
 /* Writes pending use to the store. */
 int account_flush(struct goal *g, enum goal_mode mode, struct err *err);
 void account_attach(struct goal *g); /* the present goal is charged from here on */

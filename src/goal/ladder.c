@@ -95,7 +95,7 @@ static int ladder_check(struct goal *g, struct ladder *l, const struct strv *com
 
 /* ---- All of it ---- */
 
-/* The state of the workspace before any check has run. Unknown is told as empty. */
+/* The state of the workspace before any check has run. Empty if unknown. */
 static int ladder_look(struct goal *g, struct ladder *l, const struct origin *o,
                        struct cancel *cancel, struct err *err)
 {
@@ -120,8 +120,8 @@ static int ladder_look(struct goal *g, struct ladder *l, const struct origin *o,
     return 0;
 }
 
-/* Background commands that have not run for long. They are waited for wherever a yes would end the
- * goal: at every stop, and for a claim that needs no more than the agent's word. */
+/* Background commands that have not run for long. They are waited for wherever approval would end
+ * the goal: at every stop, and for a claim that needs no more than the agent's word. */
 static bool ladder_must_wait(struct goal *g, struct ladder *l, enum goal_referee mode)
 {
     int64_t patience = conf_get_i64(g->spec.conf, "goal.backgroundWait", 600) * 1000;
@@ -184,7 +184,7 @@ static int ladder_steps(struct goal *g, struct ladder *l, struct cancel *cancel,
         return 0;
     }
     if (mode == REFEREE_SELF) {
-        l->by = "self"; /* whoever has not said that it is done goes on */
+        l->by = "self"; /* an agent that has not claimed completion continues */
         return 0;
     }
     if (l->is_confirmed) {

@@ -1,6 +1,6 @@
 /*
- * The last step of the ladder: the judge. What it is shown is copied first, so that nobody waits
- * for it; without its verdict nothing is met. Runs on the bench, as ladder.c does.
+ * The last step of the ladder: the judge. Its exhibits are copied first, so that nothing has to
+ * wait for it; without its verdict the goal is never met. Runs on the bench, as ladder.c does.
  */
 #include "base/err.h"
 #include "base/file.h"

@@ -309,7 +309,7 @@ static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, str
     return 1;
 }
 
-/* Files that count when they change during a verdict; services may write their logs meanwhile. */
+/* Files whose change during a verdict counts; services may write their logs. */
 static bool is_watched(const struct origin *o, const struct ladder *l, struct str path)
 {
     const struct inventory_entry *was = inventory_find(&o->files, path);
@@ -323,8 +323,8 @@ static bool is_watched(const struct origin *o, const struct ladder *l, struct st
     return false;
 }
 
-/* Nothing but the room itself may have changed meanwhile: a process in the background could swap a
- * file while the check runs. */
+/* Only the room itself may have changed: a process in the background could swap a file while the
+ * check runs. */
 static int compare_after(const struct origin *o, struct ladder *l, struct cancel *cancel,
                          struct err *err)
 {

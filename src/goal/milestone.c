@@ -20,7 +20,7 @@ static void add_line(struct buf *ret, const char *what, struct str text)
                  STR_ARG(str_clip(str_first(text, str_chr(text, '\n')), STEP_LINE)));
 }
 
-/* Checks are run up to the first that fails: what stands behind it counts as not holding. */
+/* Checks are run up to the first that fails: later ones count as failed. */
 static void look_at_checks(struct goal *g, const struct ladder *l, struct buf *ret_new)
 {
     struct strv held = STRV_INIT;

@@ -43,7 +43,7 @@ void goal_escape(struct str text, struct buf *ret)
     }
 }
 
-/* ---- What is filled in ---- */
+/* ---- Substitutions ---- */
 
 static void fill_objective(const struct places *p, struct buf *ret)
 {

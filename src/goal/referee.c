@@ -2,7 +2,7 @@
  * The referee: what a goal does at each point of a turn, and when the agent is idle. Agent thread.
  *
  * A turn that the goal began, or sent back, is the goal's own: it ends before the next call of the
- * model when the goal is paused or cleared meanwhile. One that the user began runs to its end.
+ * model when the goal has been paused or cleared. One that the user began runs to its end.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -346,7 +346,7 @@ static enum referee_idle while_waiting(struct goal *g, int64_t *ret_until_ms)
     return IDLE_WAIT;
 }
 
-/* As transcripts have commands, with what it says to the model behind it. */
+/* In the form of commands in transcripts, followed by the text for the model. */
 static struct message *typed_message(struct str args, struct str text)
 {
     CLEANUP(buf_release) struct buf head = BUF_INIT(BUF_NO_LIMIT);

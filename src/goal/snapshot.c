@@ -47,7 +47,7 @@ struct snapshot {
     struct map marks;     /* by path: relative to dir, or absolute */
     struct inventory own; /* the beginning, where there is no origin */
     bool has_own;
-    int64_t read_until_ms; /* of this look: what is not read by then counts by its size */
+    int64_t read_until_ms; /* of this look: files not read by then count by their size */
     struct value head_told, head_from, head_to;
     bool has_head_alias, knows_head;
 };
@@ -131,7 +131,7 @@ static const struct value *mark_value(const struct mark *m)
 
 /* ---- a walk ---- */
 
-/* What was read once and looks the same is not read again. */
+/* Files that were read once and look the same are not read again. */
 static void recall(const struct snapshot *s, struct inventory *now)
 {
     MAP_EACH(&s->marks, it) {
@@ -217,7 +217,7 @@ static bool holds(const struct inventory_entry *was, const struct inventory_entr
            !((was->mode ^ is->mode) & INVENTORY_MODE_COUNTS);
 }
 
-/* Files that no walk comes by, or where there was none: all of them, or what was written now. */
+/* Files that no walk reaches, or where there was none: all of them, or those just written. */
 static int look_at_written(struct snapshot *s, const struct origin *o, bool all,
                            struct cancel *cancel, struct err *err)
 {

@@ -36,7 +36,7 @@ void snapshot_free(struct snapshot *s); /* NULL is fine */
 int snapshot_look(struct snapshot *s, const struct origin *o, bool walk, const struct strv *wrote,
                   struct cancel *cancel, char ret[SHA256_HEX + 1], bool *ret_whole,
                   struct err *err);
-/* Changes up to here are not the agent's: what checks left behind. The state that the last look
- * gave does not change by them. */
+/* Changes up to here are not the agent's, but left by checks. The state of the last look stays the
+ * same. */
 int snapshot_forgive(struct snapshot *s, const struct origin *o, struct cancel *cancel,
                      struct err *err);

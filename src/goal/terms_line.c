@@ -1,11 +1,11 @@
 /*
  * A goal's terms in the transcript, so that losing the store loses none of them.
  *
- * Two kinds of lines that other programs pass over: "goal-terms" has the terms in full with their
+ * Two kinds of lines that other programs skip: "goal-terms" has the terms in full with their
  * digest, on disk before a goal counts as set and again whenever they change; "goal-used" has the
- * status and what was spent. When the session is resumed they are compared with the row: a row that
- * is gone is restored from them, and one that differs stops the goal until the user has looked at
- * it. The goal is held; any thread.
+ * status and the costs. When the session is resumed they are compared with the row: a row that is
+ * gone is restored from them, and one that differs stops the goal until the user has looked at it.
+ * The goal is held; any thread.
  */
 #include <string.h>
 

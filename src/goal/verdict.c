@@ -22,8 +22,8 @@ static void tell_verdict(struct goal *g, const struct ladder *l, bool stale)
     goal_tell(g, "goal_verdict", buf_str(&data));
 }
 
-/* What the verdict says of each criterion is what is shown from now on. Where the goal is met
- * without a word about them, nothing is left that an earlier one called unmet. */
+/* The verdict's result for each criterion is shown from now on. Where the goal is met without a
+ * result for them, none is left that an earlier one called unmet. */
 static void keep_criteria(struct goal *g, const struct ladder *l)
 {
     if (!l->criteria.len && l->end != LADDER_MET)

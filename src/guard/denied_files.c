@@ -1,10 +1,10 @@
 /*
- * denied_files: one flat list of folders, each with when it last changed and what of it is denied.
- * A look goes through the list; a folder that has changed is read again, and what it has below is
- * appended. The kernel says which have changed; those it does not watch are looked at each time.
- * That a path leads to another folder now is noticed from above: where looking begins it is always
- * asked for, and what lies right below a folder when that is read again. Any thread; the lock is
- * held for a look, which reads folders and waits for nobody.
+ * denied_files: one flat list of folders, each with its time of change and its denied files. A look
+ * goes through the list; a changed folder is read again, and its subfolders are appended. The
+ * kernel reports changed folders; unwatched ones are checked each time. Whether a path now leads to
+ * another folder is noticed from above: the start of a search is checked on every look, subfolders
+ * when their parent is read again. Any thread; the lock is held for a look, which reads folders and
+ * waits for nothing else.
  */
 #include "guard/denied_files.h"
 
@@ -37,9 +37,9 @@ struct folder {
     char *path;
     size_t depth; /* how many levels of it are looked at */
     bool is_read;
-    bool is_fresh; /* read so soon behind a change that another would not show */
-    bool is_due;   /* may have changed, or be another one by now */
-    int watch;     /* -1: nobody says when it changes */
+    bool is_fresh; /* read so soon after a change that another one would not show */
+    bool is_due;   /* may have changed, or be another one now */
+    int watch;     /* -1: changes are not reported */
     unsigned look; /* the last one that looked at it */
     struct stat st;
     struct strv found;
@@ -290,7 +290,7 @@ static bool is_to_look_at(const struct denied_files *f, const struct folder *d)
     return d->look != f->look && (d->is_due || d->watch < 0 || !d->is_read);
 }
 
-/* What is below a folder that is gone, or another now, is so, too, and nobody says so. */
+/* Folders below one that is gone or replaced are so, too, and are not reported. */
 static void settle_doubt(struct denied_files *f)
 {
     if (!f->is_in_doubt)

@@ -2,12 +2,12 @@
  * Which files the deny rules Read(…), or Edit(…), mean on this disk, so that commands can be kept
  * from them.
  *
- * A path that is written out is what it is. For patterns, and for names that count at any depth,
- * folders are looked through: those of the pattern, and of patterns that reach through more than
- * the working folders only these. What was found is kept: the next look reads again only folders
- * that have changed since, and asks the kernel which these are (guard/folder_watch.h). .git and
- * node_modules are not looked through, links are not followed. The work of one look is bounded;
- * what is then left is looked at by the next one.
+ * A literal path stands for itself. For patterns, and for names that count at any depth, folders
+ * are searched: those of the pattern; those of patterns that reach beyond the working folders are
+ * not searched outside of these. Matches are kept: the next look reads again only folders that have
+ * changed since, and asks the kernel which these are (guard/folder_watch.h). .git and node_modules
+ * are not searched, links are not followed. The work of one look is bounded; the next one continues
+ * it.
  */
 #pragma once
 

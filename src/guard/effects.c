@@ -1,7 +1,7 @@
 /*
- * effects: one walk over each upper layer, with an eye on what is below. A whiteout (a character
- * device 0:0) deletes; a folder that is opaque deletes all that is not in it. What was only copied
- * up, because a program opened it for writing or gave it its old content, is no effect.
+ * effects: one walk over each upper layer, compared with the lower ones. A whiteout (a character
+ * device 0:0) deletes; an opaque folder deletes everything that is not in it. A file that was only
+ * copied up, because a program opened it for writing or wrote its old content, is no effect.
  */
 #include "guard/effects.h"
 
@@ -23,7 +23,7 @@
 #include "sync/cancel.h"
 
 #define EFFECTS_PIECE ((size_t)64 << 10)
-#define EFFECTS_MAX_COMPARED ((int64_t)256 << 20) /* bytes read to tell what was renamed */
+#define EFFECTS_MAX_COMPARED ((int64_t)256 << 20) /* bytes read to detect renames */
 #define EFFECTS_CANDIDATES 4
 
 struct finder {
@@ -277,7 +277,7 @@ static int add_effect(struct finder *f, enum effect_change change, const char *p
     return 0;
 }
 
-/* Something that is no folder, and what was there: NULL for nothing. */
+/* A file that is not a folder, and the previous one: NULL for none. */
 static int find_file(struct finder *f, const char *path, const char *upper, const struct stat *was,
                      const struct stat *now, struct err *err)
 {
@@ -349,7 +349,7 @@ static int list_folder(const char *path, struct strv *ret, struct err *err)
     return 0;
 }
 
-/* A folder that was removed and made again: what is not in the new one is gone. */
+/* A folder that was removed and made again: files missing in the new one are gone. */
 static int find_hidden(struct finder *f, const char *path, const char *upper, struct err *err)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
@@ -393,7 +393,7 @@ static int find_in_folder(struct finder *f, const char *path, const char *upper,
     return rc;
 }
 
-/* ---- what was renamed ---- */
+/* ---- renames ---- */
 
 static bool is_moved_file(struct finder *f, const struct effect *new, const struct effect *old)
 {
@@ -431,7 +431,8 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
-/* Deleted here and created there is told as one. By size, so that few have to be compared. */
+/* A file deleted here and created there is reported as one rename. By size, so that few have to be
+ * compared. */
 static void find_renames(struct finder *f)
 {
     struct effects *all = f->to;

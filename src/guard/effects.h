@@ -1,15 +1,15 @@
 /*
- * What a command has changed, found in the upper layers of overlays that it ran behind.
+ * The changes made by a command, found in the upper layers of the overlays it ran in.
  *
  * A trial (trial.h) runs a command so that all it writes goes to private layers. effects_find()
- * compares these with what is below and lists each difference; effects_write() tells them, with the
- * diff of text files, for questions, hooks and reports; effects_apply() makes them happen, exactly
- * these and no others, and only while everything is as it was when they were found.
+ * compares these with the lower layers and lists each difference; effects_write() describes them,
+ * with the diff of text files, for questions, hooks and reports; effects_apply() applies exactly
+ * these changes, and only while everything is as it was when they were found.
  *
- * Applying goes file by file. A file that is new or changed comes by rename, so that each is the
- * old one or the new one at every moment; what is deleted goes last. Folders on the way are opened
- * without following links. Before the first step the list is written down (effects_settle()), so
- * that after a kill the next start can say which of the changes were made.
+ * Applying goes file by file. A new or changed file is put in place by rename, so that at every
+ * moment it is either the old or the new one; deletions come last. Folders on the way are opened
+ * without following links. Before the first step the list is stored (effects_settle()), so that
+ * after a kill the next start can report which changes were made.
  *
  * Any thread, one at a time; waits for the disk.
  */
@@ -31,7 +31,7 @@ struct workspace;
 
 #define EFFECTS_MAX ((size_t)100000)
 #define EFFECTS_MAX_DEPTH 200
-#define EFFECTS_SHOWN ((size_t)200) /* that are told one by one */
+#define EFFECTS_SHOWN ((size_t)200) /* described one by one */
 
 /* A folder that was seen through an overlay, and where its changes are. */
 struct effects_layer {
@@ -55,7 +55,7 @@ struct effect_inside {
 struct effect {
     enum effect_change change;
     char *path;             /* absolute */
-    char *upper;            /* what is new; NULL: deleted */
+    char *upper;            /* the new file; NULL: deleted */
     char *from;             /* created: this one was deleted, and is the same; NULL: none was */
     bool is_told_elsewhere; /* by the effect whose `from` it is, or its folder */
     bool is_protected;      /* it decides what programs run, or one below a folder that goes does */
@@ -65,7 +65,7 @@ struct effect {
 };
 
 struct effects {
-    VEC(struct effect) list; /* a folder stands before what is in it */
+    VEC(struct effect) list; /* a folder stands before its contents */
     VEC(struct effects_layer) layers;
     struct timespec since; /* what has changed below after this is not as the command found it */
     size_t optional;       /* changes that are left out: caches that programs write unasked */
@@ -104,6 +104,6 @@ bool effects_is_same_file(const char *one, const char *other, const struct stat 
  * command ran: nothing was done, or not all. Other errors: the rest was not done, and the text says
  * how many were. */
 int effects_apply(struct effects *e, const char *journal, const char *id, struct err *err);
-/* What a journal that was left behind says: which changes were made. Removes it, with temporary
- * files. A line each is added to ret. */
+/* Reads a leftover journal: which changes were made. Removes it, with temporary files. A line each
+ * is added to ret. */
 void effects_settle(const char *journal, struct strv *ret);

@@ -128,7 +128,7 @@ static int copy_bytes(int from, int to, struct err *err)
     }
 }
 
-/* A copy beside its place, under a name of its own. */
+/* A copy next to its place, under a temporary name. */
 static int stage(const struct effect *e, int folder, const char *name, struct err *err)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, e->now.st_mtim};
@@ -263,7 +263,7 @@ static int apply_folder(struct apply *a, const struct effect *e, struct err *err
     return put(e, folder, buf_cstr(&name), folder, err);
 }
 
-/* Of folders after what is in them: one may be closed to us then. */
+/* Of folders after their contents: we may not be able to enter one then. */
 static int apply_mode(const struct effect *e, struct err *err)
 {
     CLEANUP(fd_closep) int fd = pinned_open(e->path, O_RDONLY | O_NONBLOCK);

@@ -1,6 +1,6 @@
 /*
- * effects_write: changes as JSON, text files with their diff, and as a few words. What is long is
- * cut: a question with ten thousand files tells how many there are, and what the first are.
+ * effects_write: changes as JSON, text files with their diff, and as a few words. Long lists are
+ * cut: a question about ten thousand files gives their number and the first ones.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@
 #define LIMIT "/proc/sys/fs/inotify/max_user_watches"
 #define PART_OF_LIMIT 16 /* editors and builds of the same user need theirs */
 
-/* Nobody changes these but this kernel. */
+/* Only this kernel changes these. */
 static const uint32_t local_types[] = {
     0xef53,     /* ext2 to 4 */
     0x58465342, /* xfs */
@@ -105,10 +105,10 @@ int folder_watch_add(struct folder_watch *w, int folder_fd, void *who)
 
     if (w->events < 0 || w->who.len >= w->max || !is_local(folder_fd))
         return -1;
-    /* By the descriptor: its path may lead elsewhere by now. */
+    /* By the descriptor: its path may lead elsewhere now. */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", folder_fd);
     handle = inotify_add_watch(w->events, path, WATCH_WHAT);
-    /* Of a folder that is mounted in two places only the first is told. */
+    /* Of a folder that is mounted in two places only the first is reported. */
     if (handle < 0 || map_has(&w->who, key_of(&handle)))
         return -1;
     map_set(&w->who, key_of(&handle), who);

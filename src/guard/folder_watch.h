@@ -1,12 +1,11 @@
 /*
  * Which of many folders have changed, for the price of one system call.
  *
- * The kernel says of a watched folder, once, that an entry of it has come or gone or that it was
- * itself moved or removed; then the folder is not watched any more, and whoever wants to hear of it
- * again reads it and adds it again. Not said: that a folder above it was moved, or that what its
- * path leads to is another one. File systems that others change behind the kernel's back (network,
- * FUSE) are not watched, and not more folders than are a small part of what the kernel lets a user
- * watch. One thread at a time.
+ * The kernel reports once that an entry of a watched folder has come or gone or that the folder
+ * itself was moved or removed; then it is not watched any more until the caller has read it and
+ * adds it again. Not reported: that a folder above it was moved, or that its path leads to another
+ * one. File systems that change without the kernel's knowledge (network, FUSE) are not watched, and
+ * only a small part of the watches that the kernel allows a user is taken. One thread at a time.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * git_config: one pass over the bytes. git looks at characters, not at lines: a setting may stand
- * behind its section's header, and a value may go on in the next line. Any thread.
+ * git_config: one pass over the bytes. git looks at characters, not at lines: a setting may follow
+ * its section's header on the same line, and a value may continue in the next line. Any thread.
  */
 #include "guard/git_config.h"
 
@@ -43,7 +43,7 @@ static void skip_line(struct reader *r)
         ;
 }
 
-/* Behind "[": the name in lower case, what stands in quotes as it is. */
+/* After "[": the name in lower case, quoted parts unchanged. */
 static void read_section(struct reader *r)
 {
     bool is_quoted = false;
@@ -67,7 +67,7 @@ static char unescaped(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c;
 }
 
-/* Up to the end of its line; spaces at both ends are cut, but for those in quotes. */
+/* Up to the end of its line; spaces at both ends are cut, except those in quotes. */
 static void read_value(struct reader *r)
 {
     bool is_quoted = false;

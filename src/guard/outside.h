@@ -4,8 +4,8 @@
  *
  * PATH often names folders that commands of the model may write: the virtual environment that is
  * activated, node_modules/.bin. A command could leave an "rg" there, and have it run unconfined by
- * the next search. So these are left out of PATH, and so are folders that are not absolute. What is
- * left of nothing is the usual PATH.
+ * the next search. So these are left out of PATH, and so are folders that are not absolute. If
+ * nothing remains, the usual PATH is used.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
- * patch: lines become numbers (equal lines, equal numbers), and what is neither in the common
- * beginning nor in the common end is compared by Myers' greedy algorithm with a limit on its
- * steps. Past the limit, lines that are unique on both sides and stand in the same order (the
- * longest such run) cut the rest into pieces. Runs on tool threads.
+ * patch: lines become numbers (equal lines, equal numbers), and the part between the common
+ * beginning and the common end is compared by Myers' greedy algorithm with a limit on its steps.
+ * Past the limit, lines that are unique on both sides and stand in the same order (the longest such
+ * run) cut the rest into pieces. Runs on tool threads.
  */
 #include "guard/patch.h"
 
@@ -104,7 +104,7 @@ static int32_t *differ_round(struct differ *d, int s)
     return d->trace + (size_t)s * ((size_t)s + 1) / 2;
 }
 
-/* The furthest old line reached on diagonal k in round s, before the equal lines behind it; whether
+/* The furthest old line reached on diagonal k in round s, before the equal lines after it; whether
  * the last step down to it added a line. */
 static int32_t differ_reach(struct differ *d, int s, int k, bool *ret_added)
 {
@@ -252,7 +252,7 @@ static void differ_run(struct differ *d, struct piece x)
         return;
     anchors = mem_alloc((x.new_end - x.new_at) * sizeof(*anchors));
     at = differ_longest_run(anchors, differ_anchors(d, x, anchors));
-    /* From the last anchor to the first: what is behind each one is a piece of its own. */
+    /* From the last anchor to the first: the part after each one is a separate piece. */
     for (; at != SIZE_MAX; at = anchors[at].before) {
         const struct anchor *anchor = &anchors[at];
 
@@ -336,7 +336,7 @@ void patch_release(struct patch *p)
 static void patch_line(struct jw *out, char kind, struct str line)
 {
     if (str_ends(line, STR("\r")))
-        line.len--; /* nobody who reads a patch wants to see it */
+        line.len--; /* not useful to readers of a patch */
     jw_str_begin(out);
     jw_str_part(out, str_make(&kind, 1));
     jw_str_part(out, line);

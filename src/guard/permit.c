@@ -366,7 +366,7 @@ static void permit_set_folders(struct permit *p, const struct conf *conf, struct
     strv_release(&before);
 }
 
-/* Nobody knows what a file that was left out would have forbidden. */
+/* Denials in a file that was left out are unknown. */
 static void permit_ask_for_all(struct permit *p, struct permit_state *s)
 {
     struct permit_rule *rule;
@@ -419,7 +419,7 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     struct permit_state *s = permit_state_new();
 
     lock_init(&p->lock);
-    p->state = s; /* nobody else sees it yet, so it is filled in place */
+    p->state = s; /* not shared yet, so it is filled in place */
     p->workspace = workspace_ref(w);
     p->home = mem_dup(home, strlen(home));
     permit_find_files(p, conf);

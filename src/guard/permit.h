@@ -49,7 +49,7 @@ struct permit_answer {
     /* A command that no rule decides about, and that can run on trial (trial.h): what it does there
      * is then to be decided about. The verdict is for when it cannot. */
     bool has_trial;
-    bool unasked;    /* denied only because the mode asks nobody: a hook may still allow */
+    bool unasked;    /* denied only because the mode does not ask: a hook may still allow */
     struct str path; /* the path that is in the way; slices the subject; or empty */
     char rule[200];  /* the rule that decides, and where it stands; empty: none does */
     char source[300];
@@ -62,8 +62,8 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
                struct permit **ret, struct err *err);
 void permit_free(struct permit *p);
 /* The settings have changed: their rules and folders take the place of those read before, in one
- * step. What was said during the session stays, and so does the mode, unless it is forbidden now.
- * One thread at a time. */
+ * step. Rules added during the session stay, and so does the mode, unless it is forbidden now. One
+ * thread at a time. */
 void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings);
 /* The folder that "/x" means in a path of this origin (conf_origin()). Yours to free. */
 char *permit_source_dir(const struct conf *conf, struct str origin, const char *home);
@@ -73,9 +73,9 @@ void permit_set_sandbox(struct permit *p, struct sandbox *s);
 
 enum permit_mode permit_mode(struct permit *p);
 /* ERR_DENIED when settings forbid it (disableBypassPermissionsMode) or the run was not started with
- * leave to go there. on_mode (see below) is told. */
+ * permission for it. on_mode (see below) is called. */
 int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err);
-/* Called behind every change of mode, on the thread that made it; set once, before sharing. */
+/* Called after every change of mode, on the thread that made it; set once, before sharing. */
 void permit_on_mode(struct permit *p, void (*fn)(enum permit_mode mode, void *arg), void *arg);
 /* The mode that plan mode was entered from; where ExitPlanMode goes back to. */
 enum permit_mode permit_mode_before_plan(struct permit *p);
@@ -92,20 +92,20 @@ void permit_check(struct permit *p, const struct rule_subject *subject, unsigned
 /* Applies permission updates of an answer: [{"type":"addRules","behavior":"allow","rules":[{
  * "toolName","ruleContent"}],"destination":"session"},{"type":"setMode",…},{"type":
  * "addDirectories",…}]. With the destination userSettings, projectSettings or localSettings they
- * are written down, too, in tenax's own file of that level; what cannot be written counts for the
- * session, and a warning says why. */
+ * are also saved in tenax's own file of that level; if saving fails they count for the session, and
+ * a warning says why. */
 int permit_update(struct permit *p, const struct json *updates, struct strv *ret_warnings,
                   struct err *err);
-/* Rules for a while: permit_return() takes them away again. With `only`, what none of those matches
- * is denied, but for tools that ask for nothing or ask a person; they allow nothing themselves. One
- * that allows and makes no sense is left out with a warning; one that denies or limits is an error,
- * and then none of them counts. */
+/* Temporary rules: permit_return() removes them. With `only`, calls that match none of those are
+ * denied, except tools that need no permission or ask the user; they allow nothing themselves. An
+ * invalid rule that allows is left out with a warning; an invalid one that denies or limits is an
+ * error, and then none of them counts. */
 int permit_lend(struct permit *p, const struct strv *allow, const struct strv *deny,
                 const struct strv *only, struct strv *ret_warnings, struct err *err);
 void permit_return(struct permit *p);
 /* For another agent of the session, which works in w: rules and folders are those of p, as they
- * change, and updates of it are updates of p. Its mode is the session's until it is given one of
- * its own, and what is lent to it nobody else has. p outlives it. */
+ * change, and updates of it are updates of p. Its mode is the session's until another is set, and
+ * temporary rules are its alone. p outlives it. */
 struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s);
 /* Of a branch, before it is shared: whatever its mode, calls only look, as in plan mode. */
 void permit_set_read_only(struct permit *p);

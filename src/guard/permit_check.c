@@ -22,7 +22,7 @@
 #include "guard/workspace.h"
 #include "json/json.h"
 
-/* A question with what is worked out once for it. */
+/* A question with facts that are computed once for it. */
 struct judge {
     struct permit *permit;
     const struct permit_state *state;
@@ -125,8 +125,8 @@ static bool judge_is_same_repository(struct judge *j, struct str a, struct str b
     return of_a && of_b && !bare_a && !bare_b && strcmp(of_a, of_b) == 0;
 }
 
-/* "cd src && git status": in the repository it starts in. Behind a second cd the first one's folder
- * is not known to be left. */
+/* "cd src && git status": in the repository it starts in. After a second cd the first one's folder
+ * may not have been left. */
 static void judge_see_moves(struct judge *j)
 {
     struct str cwd = word_files_cwd(&j->files);
@@ -142,7 +142,7 @@ static void judge_see_moves(struct judge *j)
         rule_command_stays(j->command);
 }
 
-/* Nothing that the text says about such a command counts, but for rules. */
+/* Nothing in the text of such a command counts, except rules. */
 static bool judge_can_try(const struct judge *j)
 {
     return j->subject->about == ABOUT_COMMAND && j->side == SIDE_INSIDE &&
@@ -208,8 +208,8 @@ static const struct permit_rule *judge_find(const struct judge *j, enum rule_lis
     return NULL;
 }
 
-/* A turn may be held to some calls. Links are not followed: the person's own settings may be one,
- * and whoever is held so makes none. */
+/* A turn may be limited to some calls. Links are not followed: the user's own settings may be one,
+ * and a turn limited so makes none. */
 static bool judge_is_beyond(const struct judge *j)
 {
     bool is_limited = false;
@@ -288,7 +288,7 @@ static bool judge_is_git_trap(struct judge *j)
              !judge_is_same_repository(j, cwd, str_of(workspace_dir(j->permit->workspace)))));
 }
 
-/* A repository elsewhere says what git runs, and nobody has looked at that one. */
+/* A repository elsewhere configures which programs git runs, and has not been checked. */
 static bool judge_git_leaves(struct judge *j)
 {
     for (size_t i = 0; j->git_moves && i < j->git_dirs.len; i++) {
@@ -357,8 +357,8 @@ static bool judge_only_reads(const struct judge *j)
     return rule_command_is_read_only(j->command) && !judge_hides_paths(j);
 }
 
-/* A confined command can do no harm that has to be asked for: in auto mode, and wherever the
- * settings say so. */
+/* A confined command can do no harm that needs a question: in auto mode, and wherever the settings
+ * allow it. */
 static bool judge_is_confined(const struct judge *j)
 {
     return j->side == SIDE_INSIDE && sandbox_state(j->permit->sandbox) == SANDBOX_ON &&
@@ -368,7 +368,7 @@ static bool judge_is_confined(const struct judge *j)
 /* ABOUT_PATH: in the working folders. */
 static bool judge_is_inside(const struct judge *j)
 {
-    if (str_is(j->subject->text, j->real)) /* no link is on the way, as mostly */
+    if (str_is(j->subject->text, j->real)) /* no link is on the way (the usual case) */
         return workspace_contains_real(j->permit->workspace, j->real);
     return workspace_contains(j->permit->workspace, j->real);
 }

@@ -1,6 +1,6 @@
 /*
- * permit_save: lists of a settings file with something added or taken out. What is there stays as
- * it is written, a list of ours has a line for each rule. Any thread; a second tenax is kept out by
+ * permit_save: lists of a settings file with something added or taken out. Existing text stays as
+ * it is, a list of ours has a line for each rule. Any thread; a second tenax is kept out by
  * settings_file_change().
  */
 #include "guard/permit_save.h"

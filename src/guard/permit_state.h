@@ -1,5 +1,5 @@
 /*
- * What the files of permit share: its insides. Nobody else includes this.
+ * Private state shared by the files of permit. Do not include it elsewhere.
  *
  * A state never changes once it is in place: a question takes a reference and works on it without a
  * lock, a change makes a new one. Rules are shared by the states that have them.
@@ -21,8 +21,8 @@ struct permit_rule {
     struct rule *rule;
     enum rule_list list;
     bool is_limit; /* allows nothing: what no such rule matches is denied (permit_lend()) */
-    char *source;  /* "session", "cliArg", where the settings have it, or "localSettings" and such
-                    * for what was just written there */
+    char *source;  /* "session", "cliArg", the settings file it is in, or "localSettings" and such
+                      for one just saved there */
 };
 
 struct permit_state {

@@ -84,7 +84,7 @@ static int rule_batch_parse(struct rule_batch *b, const struct permit *p, const 
     return 0;
 }
 
-/* An update on its way: what could not be written down counts for the session. */
+/* An update in progress: rules that could not be saved count for the session. */
 struct update {
     struct permit *permit;
     const struct json *json;
@@ -119,7 +119,7 @@ static void update_save_rules(struct update *u, enum rule_list list, enum permit
     }
 }
 
-/* Ends what permit_begin() has begun, with these rules beside what is there. */
+/* Ends the batch of permit_begin(), with these rules beside the existing ones. */
 static int batch_commit(struct rule_batch *b, struct permit *p, struct permit_state *s,
                         struct err *err)
 {
@@ -369,7 +369,7 @@ static void suggest_path(struct permit *p, struct jw *w, const struct rule_subje
     }
 }
 
-/* What is kept in a folder that is not trusted would not be read again. */
+/* Rules saved in an untrusted folder would not be read again. */
 static const char *suggest_place(struct permit *p)
 {
     CLEANUP(permit_state_unrefp) struct permit_state *s = permit_state_ref(p);

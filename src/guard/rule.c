@@ -205,7 +205,7 @@ struct str rule_text(const struct rule *r)
 
 bool rule_names_tool(const struct rule *r, struct str tool)
 {
-    if (str_eq(r->tool, tool)) /* as mostly */
+    if (str_eq(r->tool, tool)) /* the usual case */
         return true;
     if (str_eq(tool, STR("Task")))
         tool = STR("Agent");
@@ -341,7 +341,7 @@ static bool command_rule_matches(const struct rule *r, const struct rule_subject
 
 bool rule_matches(const struct rule *r, const struct rule_subject *s)
 {
-    /* As mostly, and cheaper than to see whose rule it is. */
+    /* The usual case, and cheaper than to check whose rule it is. */
     if (s->command && !rule_may_forbid(r, s->command) && !param_matches(r, s->args))
         return false;
     if (rule_names_tool(r, s->tool)) {

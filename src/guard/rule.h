@@ -46,8 +46,8 @@ struct rule_subject {
     bool writes;                        /* ABOUT_PATH: the call changes it */
     const char *real;                   /* ABOUT_PATH: with its links followed; NULL: not yet */
     const struct json *args;            /* for parameter rules; NULL: none */
-    const struct rule_command *command; /* ABOUT_COMMAND: the text taken apart, for whoever asks
-                                         * several rules; NULL: each one does it again */
+    const struct rule_command *command; /* ABOUT_COMMAND: the parsed text, for callers that ask
+                                           several rules; NULL: each one parses it again */
 };
 
 /* Where relative rules are anchored. All absolute. */
@@ -57,7 +57,7 @@ struct rule_place {
     const char *home;   /* of "~/x" */
 };
 
-/* ERR_BAD_INPUT says what is wrong with it: "Bash(npm: a ')' is missing". */
+/* ERR_BAD_INPUT with the reason: "Bash(npm: a ')' is missing". */
 int rule_parse(struct str text, enum rule_list list, const struct rule_place *place,
                struct rule **ret, struct err *err);
 void rule_free(struct rule *r);
@@ -87,9 +87,9 @@ bool rule_matches(const struct rule *r, const struct rule_subject *s);
 bool rule_matches_path(const struct rule *r, struct str path, bool writes);
 
 /* Every part of the command (shell/shell.h) is matched by one of the rules or is free by itself
- * (rule_command_is_read_only()). False for what cannot be taken apart with certainty, but for a
- * rule that is the very text. Files that redirections write are appended as they are written: the
- * caller asks for those as for edits. ret_rule is one that was needed, or NULL. */
+ * (rule_command_is_read_only()). False for text that cannot be parsed with certainty, unless a rule
+ * equals it. Files that redirections write are appended as they are written: the caller asks for
+ * those as for edits. ret_rule is one that was needed, or NULL. */
 bool rules_allow_command(struct rule *const *rules, size_t count, const struct rule_subject *s,
                          struct strv *ret_writes, const struct rule **ret_rule);
 
@@ -106,8 +106,8 @@ void rule_command_freep(struct rule_command **c);
 /* What keeps a rule for a part of it from allowing it: "a quote is not closed"; NULL: nothing. */
 const char *rule_command_doubt(const struct rule_command *c);
 
-/* Changes nothing and reads only: ls, cat, git status, … without redirection or options that
- * write. What is not known for certain is not read-only. */
+/* Changes nothing and reads only: ls, cat, git status, … without redirection or options that write.
+ * In doubt false. */
 bool rule_command_is_read_only(const struct rule_command *c);
 /* Some command in it that needs no rule reads a file whose name only the running shell knows. */
 bool rule_command_hides_paths(const struct rule_command *c);
@@ -120,7 +120,7 @@ bool rule_command_reaches_out(const struct rule_command *c);
 /* Some part of it is cd, pushd or popd: what runs after it may find itself elsewhere. */
 bool rule_command_moves(const struct rule_command *c);
 
-/* git runs in it, and cd: appends where to, "/" for what is not known. */
+/* git runs in it, and cd: appends the destination, "/" for an unknown one. */
 bool rule_command_git_moves(const struct rule_command *c, struct strv *ret_dirs);
 /* The caller found that all of these belong to the repository it starts in: git runs with the same
  * settings there. */
@@ -131,8 +131,8 @@ void rule_command_stays(struct rule_command *c);
  * is anything else. */
 bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_paths);
 
-/* rm or rmdir of /, a folder right below it, the home, cwd or what is above it, or of a folder that
- * only a variable names. */
+/* rm or rmdir of /, a folder right below it, the home, cwd or a folder above it, or of a folder
+ * that only a variable names. */
 bool rule_command_is_critical(const struct rule_command *c, const char *cwd, const char *home);
 
 /* A word that may be the name of a file. */
@@ -149,10 +149,10 @@ struct rule_files { /* a VEC */
     size_t cap;
 };
 
-/* What in it may be the name of a file, as far as it can be told: words that are no data, and what
- * redirections read; and of these, what may be written: words of commands that do not only read
- * (git knows what it does), and the targets of redirections. Behind a cd each counts there, too.
- * Words with patterns are appended as they are: "*.c". For what forbids. */
+/* Its words that may name files, as far as this can be determined: all words except known data, and
+ * the sources of redirections; and of these, those that may be written: words of commands that do
+ * not only read (git's are known), and the targets of redirections. After a cd each counts there,
+ * too. Words with patterns are appended as they are: "*.c". For rules that forbid. */
 void rule_command_files(const struct rule_command *c, struct arena *arena, struct rule_files *ret);
 
 /* "npm test *" for "npm test --watch": what "always allow" would add, one rule for each part that

@@ -184,7 +184,7 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
     }
     if (!c->shell.certain || !c->shell.parts.len)
         return false;
-    /* Behind a cd the targets of redirections would mean other files. */
+    /* After a cd the targets of redirections would mean other files. */
     if (c->shell.writes.len && shell_moves(&c->shell))
         return false;
     for (size_t k = 0; k < c->shell.parts.len; k++) {

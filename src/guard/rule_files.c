@@ -1,8 +1,8 @@
 /*
  * rule_files: the words of a command that may be names of files, for rules that forbid these. A
  * word counts wherever it stands, also in a folder that the command goes to and inside of an
- * option, unless it is known to be data: a pattern, a message, what is only printed or tested. Best
- * effort: in the sandbox a denied file is out of reach, whatever the words say. Pure; any thread.
+ * option, unless it is known to be data: a pattern, a message, text that is only printed or tested.
+ * Best effort: in the sandbox a denied file is out of reach in any case. Pure; any thread.
  */
 #include <string.h>
 
@@ -14,11 +14,11 @@
 
 #define MAX_PLACES 100
 
-/* Where what is named may lie, besides the folder that the command starts in. */
+/* Where named files may be, besides the folder that the command starts in. */
 struct places {
     struct arena *arena;
     struct rule_files *files;
-    size_t named; /* in words; what is a filter is none of these */
+    size_t named; /* in words; filters are not counted */
     bool quotes;  /* the word that is added is written out */
     bool reads;   /* the whole command only reads */
     struct str dirs[MAX_PLACES];
@@ -69,7 +69,7 @@ bool rule_names_no_files(const struct shell_part *p)
                       "which command uname whoami id");
 }
 
-/* Verbs of git that show or set back what is in files. */
+/* Verbs of git that show or restore the content of files. */
 #define GIT_NAMES_FILES                                                                            \
     "show diff blame annotate cat-file log grep checkout restore archive format-patch difftool "   \
     "stash apply am hash-object mv rm clean config"
@@ -89,7 +89,7 @@ static bool is_pattern(const struct shell_part *p, size_t i)
     return !shell_word_is_option(&p->words.ptr[i]);
 }
 
-/* find -name '.env': the name, where nothing is done with what is found. */
+/* find -name '.env': the name, where the matches are not used. */
 static bool is_asked_of_find(const struct rule_found *f, size_t i)
 {
     return str_is(shell_part_program(&f->part), "find") && f->end == f->part.words.len &&
@@ -153,7 +153,7 @@ static bool is_git_output(struct str text)
     return name.len > 3 && (str_starts(STR("--output"), name) || str_starts(name, STR("--output")));
 }
 
-/* What git is told to write to. */
+/* The files that git is asked to write to. */
 static bool git_writes_to(const struct shell_part *p, size_t i)
 {
     struct str before = p->words.ptr[i - 1].text;

@@ -1,11 +1,11 @@
 /*
  * rule_found: every command in a text, for rules that forbid.
  *
- * Besides the commands that the shell itself runs these are the ones behind sudo, env, find -exec
- * and their like, those in the text of sh -c and in what a shell reads from its input, and those
- * that a variable of the same text may name. A rule is held against each of them, so that words
- * which are only data match none. A program that puts a command together itself is not seen: that
- * is what the sandbox is for. Pure; any thread.
+ * Besides the commands that the shell itself runs these are the ones after sudo, env, find -exec
+ * and similar, those in the text of sh -c and in what a shell reads from its input, and those that
+ * a variable of the same text may name. A rule is held against each of them, so that words which
+ * are only data match none. A program that puts a command together itself is not seen: that is what
+ * the sandbox is for. Pure; any thread.
  */
 #include <string.h>
 

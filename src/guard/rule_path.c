@@ -1,6 +1,6 @@
 /*
- * rule_path: the anchor is taken off first, then what is left is matched name by name. A path
- * matches when it or a folder above it does. Pure once parsed; any thread.
+ * rule_path: the anchor is taken off first, then the rest is matched name by name. A path matches
+ * when it or a folder above it does. Pure once parsed; any thread.
  */
 #include "guard/rule_path.h"
 
@@ -118,7 +118,7 @@ static struct str real_of(struct arena *arena, struct str base)
     return realpath(path, real) ? without_slashes(arena_str(arena, str_of(real))) : base;
 }
 
-/* Most paths are told from most patterns by these alone. */
+/* These alone rule out most paths for most patterns. */
 static void note_ends(struct rule_path *p)
 {
     struct str s = p->pattern;

@@ -41,7 +41,7 @@ static void path_of(const struct loss *l, const char *dir, struct str text, stru
     path_walk(ret, text);
 }
 
-/* "/", "/usr", a home, and what is above the working folder. */
+/* "/", "/usr", a home, and the folders above the working folder. */
 static bool text_is_critical(const struct loss *l, struct str text)
 {
     if (text.len > 1 && text.ptr[0] == '~' && text.ptr[1] != '/')

@@ -47,8 +47,7 @@ struct rule_found {
     size_t end;             /* where the words of the program that it runs begin */
 };
 
-/* A part's words as one text, as they are written, where each word starts, and what is known of it.
- */
+/* A part's words as one text, as written, where each word starts, and their known properties. */
 struct rule_line {
     struct str raw;
     size_t *starts;
@@ -69,7 +68,7 @@ struct rule_command {
     bool too_big;                /* more than can be looked at: forbidden by every rule */
 };
 
-/* Fills in what is found. */
+/* Fills in the commands found. */
 void rule_command_find(struct rule_command *c);
 
 /* False: a rule about commands, and it does not forbid this one. */

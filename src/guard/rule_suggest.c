@@ -17,7 +17,7 @@
 
 #define SUGGEST_MAX 5         /* rules for one command */
 #define SUGGEST_MAX_TEXT 1000 /* bytes of one */
-/* Programs whose second word says what is done. */
+/* Programs whose second word names the action. */
 #define HAVE_SUBCOMMANDS                                                                           \
     "git npm npx yarn pnpm bun cargo go make docker podman kubectl pip pip3 uv poetry gradle mvn " \
     "dotnet gh terraform meson ninja apt apt-get brew systemctl rustup deno composer bundle"
@@ -33,7 +33,7 @@ static bool is_plain(const struct shell_word *w)
     return w->raw.len && !w->quoted && !w->expands && !w->globs && w->raw.ptr[0] != '-';
 }
 
-/* An allow rule does not look behind other variables, so that it would not help. */
+/* An allow rule does not look past other variables, so that it would not help. */
 static bool sets_variables(const struct shell_part *p)
 {
     for (size_t i = 0; i < p->first; i++) {

@@ -19,7 +19,7 @@ bool rule_wild_match_to(struct str pattern, struct str text, bool boundary)
     const char *p_end = p + pattern.len;
     const char *t = text.ptr;
     const char *t_end = t + text.len;
-    const char *star = NULL; /* what is behind it */
+    const char *star = NULL; /* the position after it */
     const char *star_at = NULL;
 
     for (;;) {

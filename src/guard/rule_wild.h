@@ -9,6 +9,6 @@
 #include "base/str.h"
 
 bool rule_wild_match(struct str pattern, struct str text);
-/* boundary: the text may go on behind a blank. */
+/* boundary: the text may continue after a blank. */
 bool rule_wild_match_to(struct str pattern, struct str text, bool boundary);
 bool rule_wild_has_star(struct str pattern);

@@ -130,7 +130,7 @@ bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_pa
         if (part_works(p, &paths))
             works = true;
         else if (!shell_part_is_read_only(p) || shell_part_is(p, "cd"))
-            return false; /* behind a cd the paths would mean others */
+            return false; /* after a cd the paths would mean others */
     }
     if (works)
         strv_add_all(ret_paths, &paths);

@@ -1,18 +1,18 @@
 /*
  * The sandbox: where commands of a session run, and what they may touch there.
  *
- * The settings (sandbox.*) say what is wanted, proc/confine.h has it enforced by the kernel, and
- * this is what lies between: which commands are confined, to which folders, what of the network is
- * left, what a command that was stopped by it is told. It confines in every mode; but in
- * bypassPermissions only when the settings ask for it (sandbox_in_force()). Whether a confined
- * command asks first is the permit's business (permit.h).
+ * The settings (sandbox.*) define the policy, proc/confine.h has it enforced by the kernel, and
+ * this code connects them: which commands are confined, to which folders, which part of the network
+ * remains, and the message for a command that was stopped. It confines in every mode; but in
+ * bypassPermissions only when the settings ask for it (sandbox_in_force()). The permit decides
+ * whether a confined command asks first (permit.h).
  *
  * Inside, a command writes in the working folders, in the repository they belong to and in a
- * temporary folder of the session ($TMPDIR), and nowhere else. Even there it does not write what
- * decides which programs run: .git/hooks and .git/config, .claude and .tenax, the homes of tenax
- * and Claude. It does not read keys, tokens, the profiles of browsers, our settings and what was
- * said in other projects. Deny rules hold for it, too: Read(…) hides, Edit(…) closes. It has no
- * network but the hosts that the settings allow, through a proxy of ours (net/proxy.h).
+ * temporary folder of the session ($TMPDIR), and nowhere else. Even there it cannot write files
+ * that decide which programs run: .git/hooks and .git/config, .claude and .tenax, the homes of
+ * tenax and Claude. It cannot read keys, tokens, the profiles of browsers, our settings and the
+ * conversations of other projects. Deny rules apply to it, too: Read(…) hides, Edit(…) closes. It
+ * has no network except the hosts that the settings allow, through a proxy of ours (net/proxy.h).
  *
  * One sandbox serves one session. All functions: any thread; a NULL sandbox is one that is off.
  */
@@ -57,9 +57,9 @@ struct sandbox_spec {
     const char *memory;
 };
 
-/* Whether anything here can confine takes some milliseconds to find out. This begins to, on a
- * thread to be joined, so that whoever needs it has not to wait that long. NULL: the settings want
- * no sandbox, or there is no thread; it is found out when it is needed. */
+/* Testing whether commands can be confined here takes some milliseconds. This starts the test, on a
+ * thread to be joined, so that later callers need not wait that long. NULL: the settings want no
+ * sandbox, or there is no thread; it is then tested when needed. */
 struct thread *sandbox_look_ahead(const struct conf *conf);
 
 /* Settings that make no sense are left out and said in warnings. */
@@ -75,7 +75,7 @@ enum sandbox_state sandbox_state(const struct sandbox *s);
 struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p);
 /* sandbox.failIfUnavailable: ERR_UNSUPPORTED where nothing can confine, before a session begins. */
 int sandbox_check(const struct conf *conf, struct err *err);
-/* Why there is none, for a person; empty when it is on, or off. */
+/* Why there is none, for the user; empty when it is on, or off. */
 const char *sandbox_why_not(const struct sandbox *s);
 /* Whether commands inside reach any host, or each other. */
 bool sandbox_has_network(const struct sandbox *s);
@@ -86,8 +86,8 @@ bool sandbox_frees_commands(const struct sandbox *s);
 enum sandbox_side {
     SIDE_OUTSIDE, /* no sandbox, or one of excludedCommands */
     SIDE_INSIDE,
-    SIDE_LEAVES,  /* it wants to leave: somebody has to be asked */
-    SIDE_KEPT_IN, /* the same, but nobody may leave (allowUnsandboxedCommands) */
+    SIDE_LEAVES,  /* it wants to leave: the user has to be asked */
+    SIDE_KEPT_IN, /* the same, but no command may leave (allowUnsandboxedCommands) */
 };
 /* args: of a call of Bash; NULL: a command of tenax itself. */
 enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
@@ -108,7 +108,7 @@ enum sandbox_host sandbox_host(const struct sandbox *s, struct str host);
  * wherever its settings have them, say. Reads folders and files: some tenths of a millisecond. */
 bool sandbox_keeps(struct sandbox *s, const char *path);
 
-/* What the model is told about it; nothing unless it is on. */
+/* The text about it for the model; empty unless it is on. */
 void sandbox_describe(struct sandbox *s, struct buf *ret);
 /* For `tenax sandbox`: {"state","backend","write":[…],"read_only":[…],"hidden":[…],…}. */
 void sandbox_write(struct sandbox *s, struct jw *w);

@@ -1,8 +1,7 @@
 /*
  * sandbox_absent: files that decide what programs run, and that are missing when a job begins. No
- * kernel keeps a name from being made in a folder that is written, so what a job has made of them
- * is given another name after it, or, should tenax be killed meanwhile, when it is started again.
- * Any thread.
+ * kernel can forbid a new name in a writable folder, so such files made by a job are renamed after
+ * it, or, if tenax is killed, at its next start. Any thread.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -55,7 +54,7 @@ static void note_make(struct sandbox *s)
         is_made = note_try(&s->note, folder);
 }
 
-/* Paths end with a NUL. Where nothing can be written down, jobs run all the same. */
+/* Paths end with a NUL. If they cannot be stored, jobs still run. */
 static void note_add(struct sandbox *s, const struct strv *absent)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(NOTE_MAX);
@@ -137,7 +136,7 @@ void sandbox_absent_find(struct sandbox_job *j)
     note_add(j->sandbox, &j->absent);
 }
 
-/* One that a tool of ours has written meanwhile, by somebody's leave, is no job's. */
+/* A file that one of our tools has written since, with permission, is not the job's. */
 static bool is_ours(const struct sandbox *s, const char *path)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(ABSENT_MAX_FILE);

@@ -22,7 +22,7 @@ struct explain {
     struct sandbox_job *job;
     const char *dir;
     struct strv seen;        /* "write to /etc/x" */
-    bool network, listening; /* was wanted, by what was said */
+    bool network, listening; /* was wanted, according to the output */
 };
 
 static void explain_add(struct explain *e, const char *what, const char *path)
@@ -205,7 +205,7 @@ static void explain_calls(struct explain *e)
         strv_adds(&e->seen, "the network: no host is allowed");
 }
 
-/* "touch: cannot touch '/etc/x': Read-only file system", and nothing behind it. */
+/* "touch: cannot touch '/etc/x': Read-only file system", and nothing after it. */
 static void explain_errors(struct explain *e, struct str output)
 {
     static const struct str errors[] = {

@@ -47,8 +47,8 @@ static void let_go(struct sandbox_folder *f)
     mem_freep(&f->path);
 }
 
-/* 1: held, or there is nothing to hold; 0: to be tried again. Where locks do not work it is not
- * held, and nobody removes it (sandbox_folders_release()). */
+/* 1: held, or there is nothing to hold; 0: try again. Where locks do not work it is not held, and
+ * never removed (sandbox_folders_release()). */
 static int try_to_hold(struct sandbox_folder *f, const char *path)
 {
     bool made = is_made(path);
@@ -162,7 +162,7 @@ void sandbox_folders_release(struct sandbox *s)
         struct sandbox_folder *f = &s->folders.ptr[i - 1];
 
         if (f->path && f->is_made && flock(f->fd, LOCK_EX | LOCK_NB) == 0)
-            rmdir(f->path); /* only while nobody has put anything there */
+            rmdir(f->path); /* only while it is empty */
         let_go(f);
     }
     vec_release(&s->folders);

@@ -251,7 +251,7 @@ static void add_found(struct sandbox *s, const struct sandbox_paths *rules, stru
     keep_worktrees(p, common ? common : own);
 }
 
-/* Nobody puts a repository of his own, with hooks, in the place of a file or a link. */
+/* Prevents a repository with hooks from taking the place of a file or a link. */
 static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_found)
 {
     struct stat st;
@@ -264,7 +264,7 @@ static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_fo
         strv_adds(&p->read_only, git);
 }
 
-/* One value of core.hooksPath; those of husky are what is beside the folder that it names. */
+/* One value of core.hooksPath; those of husky are next to the folder that it names. */
 static void keep_hooks_of(const struct sandbox *s, const struct sandbox_paths *rules,
                           struct sandbox_paths *p, const char *checkout, const char *value)
 {
@@ -320,7 +320,7 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
 }
 
 /* Its .git is perhaps far above; no file of that name comes to stand nearer. A linked worktree has
- * a git folder of its own and one that it shares with others: commits write both. */
+ * a private git folder and one that it shares with others: commits write both. */
 void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
                             struct sandbox_paths *p, const char *folder)
 {

@@ -40,7 +40,7 @@ void sandbox_memory_free(struct sandbox_memory *m)
     mem_freep(&m);
 }
 
-/* Whatever else decides is seen when somebody tries again. */
+/* Other decisive factors show at the next test. */
 static void write_line(bool works, struct buf *ret)
 {
     const char *chosen = test_switch("TENAX_TEST_SANDBOX");

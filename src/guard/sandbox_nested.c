@@ -1,8 +1,8 @@
 /*
- * sandbox_nested: repositories below the folders that are worked in, as where many are checked out
- * side by side. They are looked for once, before the first job there, so that what a job makes
- * itself it can also give settings. Any thread; the lock is held for a look, which reads folders
- * and waits for nobody.
+ * sandbox_nested: repositories below the working folders, as where many are checked out side by
+ * side. They are searched once, before the first job there, so that a job can write the settings of
+ * repositories that it makes itself. Any thread; the lock is held for a search, which reads folders
+ * and waits for nothing else.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -100,7 +100,8 @@ static const char *const system_secrets[] = {
     "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
 };
 
-/* Of the homes of tenax and of Claude Code. Whoever speaks to a session in `run` rules it. */
+/* Of the homes of tenax and of Claude Code. Access to a session's socket in `run` means control
+ * over it. */
 static const char *const of_homes[] = {
     "auth.json",     ".credentials.json",
     "settings.json", "settings.local.json",
@@ -275,7 +276,7 @@ static void add_anchored(struct sandbox *s, struct str path, const char *source,
 }
 
 /* Of the places that a setting may mean, those below nothing that commands may write: there they
- * could put any socket. None: it is said. */
+ * could put any socket. If none is left, this is reported. */
 static void keep_fixed(const struct sandbox_paths *now, const struct strv *meant, const char *key,
                        struct strv *to, struct strv *ret_warnings)
 {
@@ -331,7 +332,7 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
     }
 }
 
-/* Where links lead to now stays forbidden, also when somebody puts another one in their place. */
+/* The current targets of links stay forbidden, even if a link is replaced. */
 static void add_targets(struct strv *list)
 {
     size_t given = list->len;
@@ -382,7 +383,7 @@ void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
         strv_adds(to, path);
 }
 
-/* Checkouts below settings are worked in, unless a person's rule closes where they are. */
+/* Checkouts below settings may be written, unless a rule of the user closes their place. */
 static void open_checkouts(struct sandbox *s, struct sandbox_paths *p, const char *trees)
 {
     CLEANUP(mem_freep) char *real = path_real(trees);
@@ -392,8 +393,7 @@ static void open_checkouts(struct sandbox *s, struct sandbox_paths *p, const cha
         strv_adds(&p->write, trees);
 }
 
-/* Settings of a folder, with everything they name. Where there are none yet, nobody makes them
- * behind our back. */
+/* Settings of a folder, with everything they name. Missing ones must not be created by commands. */
 static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir)
 {
     for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
@@ -486,8 +486,8 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
         sandbox_add_if_there(&p->hidden, "/", system_secrets[i] + 1);
 }
 
-/* What both homes keep of the user: settings with keys in them, and what was said in all projects.
- * That of this project can be read: long outputs of commands are in it. */
+/* The user's data in both homes: settings with keys in them, and the conversations of all projects.
+ * Those of this project can be read: long outputs of commands are in them. */
 static void add_private(struct sandbox *s, struct sandbox_paths *p)
 {
     const char *const homes[] = {s->tenax_home, s->claude_home};

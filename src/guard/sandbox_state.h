@@ -1,5 +1,5 @@
 /*
- * What the files of the sandbox share: its insides. Nobody else includes this.
+ * Private state shared by the files of the sandbox. Do not include it elsewhere.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct proxy_door;
 struct rule;
 struct sandbox_memory;
 
-/* Paths as the kernel is told them; of the settings, what never changes. */
+/* Paths as passed to the kernel; of the settings, the constant part. */
 struct sandbox_paths {
     struct strv write, read_only, hidden, shown;
     struct strv absent;  /* files of git that must not come by a job; they are missing */
@@ -26,25 +26,25 @@ struct sandbox_paths {
     bool is_partial;     /* not all that the deny rules mean was found */
 };
 
-/* Of folders whose settings count: there, so that nobody makes settings behind our back. */
+/* Of folders whose settings count: created, so that commands cannot create settings. */
 #define SANDBOX_FOLDERS 2
 extern const char *const sandbox_folder_names[SANDBOX_FOLDERS];
 
 /* Of tenax's home: where sessions listen, and what the next start is to know of them. */
 #define SANDBOX_RUN "run"
 
-/* Held by a shared flock(2) as long as jobs rely on it: whoever removes a folder has it vanish from
- * under the mounts of all other sessions, too. */
+/* Held by a shared flock(2) as long as jobs rely on it: a removed folder would vanish from the
+ * mounts of all other sessions, too. */
 struct sandbox_folder {
     char *path; /* NULL: not held */
     int fd;
-    bool is_made; /* by a session, not by somebody */
+    bool is_made; /* by a session, not by the user */
 };
 
-/* What must not come by the jobs that run, written down for whoever starts tenax when it was killed
- * meanwhile. Locked by flock(2) while the session lives. */
+/* Files that running jobs must not create, stored for the next start of tenax in case it is killed.
+ * Locked by flock(2) while the session lives. */
 struct sandbox_note {
-    char *path; /* NULL: nothing was written down yet */
+    char *path; /* NULL: nothing was stored yet */
     int fd;
     size_t jobs;        /* that it counts for; 0: it is empty */
     struct strv absent; /* what it says */
@@ -52,9 +52,9 @@ struct sandbox_note {
 
 struct sandbox {
     struct workspace *workspace;
-    enum sandbox_state wanted; /* what it is when nothing here can confine */
-    bool is_asked_for;         /* by the settings: it holds in bypassPermissions, too */
-    bool (*can_confine)(void); /* asked when somebody needs to know; tests answer it themselves */
+    enum sandbox_state wanted;     /* what it is when nothing here can confine */
+    bool is_asked_for;             /* by the settings: it holds in bypassPermissions, too */
+    bool (*can_confine)(void);     /* called when needed; tests provide the answer themselves */
     struct sandbox_memory *memory; /* NULL: none */
     bool frees_commands;
     bool may_leave;
@@ -64,7 +64,7 @@ struct sandbox {
     char *tenax_home;           /* of our settings, and of Claude's */
     char *claude_home;          /* may not exist */
     struct sandbox_paths given; /* of the settings */
-    struct permit *permit;      /* whose deny rules hide files; NULL: nobody's */
+    struct permit *permit;      /* whose deny rules hide files; NULL: none */
     struct denied_files *denied, *unedited; /* by rules Read(…) and Edit(…) */
     char *record; /* where the session's own project is recorded; NULL: nowhere */
     enum confine_net net;
@@ -72,13 +72,13 @@ struct sandbox {
     struct strv hosts; /* allowed, as written */
     struct strv denied_hosts;
     char *direct;               /* NO_PROXY inside */
-    bool own_http, own_socks;   /* the user's own proxies decide what is reached */
+    bool own_http, own_socks;   /* the user's own proxies decide which hosts are reachable */
     struct proxy *proxy;        /* NULL: no host is allowed */
     struct lock lock;           /* of what follows */
     char *temp_dir;             /* where temporary folders are made */
     struct session_folder temp; /* of commands; made with the first */
     VEC(struct sandbox_folder) folders;
-    struct strv unwanted; /* files that must not be there behind a job */
+    struct strv unwanted; /* files that must not exist after a job */
     struct strv nested;   /* checkouts below working folders, and which of these were looked into */
     struct strv nested_in;
     struct sandbox_note note;
@@ -117,8 +117,9 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
 void sandbox_add_if_there(struct strv *to, const char *dir, const char *name);
 /* Whether jobs can perhaps write it: by all that rules of writing could mean. */
 bool sandbox_is_written(const struct strv *write, const char *path);
-/* Folders whose .claude and .tenax count for sessions: those worked in, and what jobs may write of
- * those above, up to the one with the local settings. ret_write: the rules that say so. */
+/* Folders whose .claude and .tenax count for sessions: the working folders, and those above that
+ * jobs may write, up to the one with the local settings. ret_write: the rules that allow writing
+ * there. */
 void sandbox_settings_dirs(struct sandbox *s, struct strv *ret, struct strv *ret_write);
 /* What a path is inside, by the rule of confine.h: the deepest wins. */
 enum path_is {
@@ -138,7 +139,8 @@ bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct st
 bool sandbox_paths_keep(const struct sandbox *s, const struct sandbox_paths *p, const char *path,
                         bool goes);
 
-/* Of the home, should somebody work there: what runs by itself; each list ends with NULL. */
+/* Of the home, if it is a working folder: files that run by themselves; each list ends with
+ * NULL. */
 extern const char *const sandbox_startup_files[];
 extern const char *const sandbox_startup_folders[];
 
@@ -170,8 +172,8 @@ void sandbox_sweep(struct sandbox *s);
 void sandbox_nested_find(struct sandbox *s, const struct strv *dirs, struct strv *ret);
 
 /* sandbox_folder.c */
-/* Before each job: those that are missing are made, all are held. ERR_BUSY when somebody else does
- * not let go of one. */
+/* Before each job: those that are missing are made, all are held. ERR_BUSY when another process
+ * does not release one. */
 int sandbox_folders_hold(struct sandbox *s, struct err *err);
 /* In the end: those that were made go, unless another session holds them or there is something in
  * them. */

@@ -20,7 +20,7 @@
 
 #define NOTE_MAX 4096
 
-/* The file that names the folder; without it nobody finds the folder after a kill. */
+/* The file that names the folder; without it the folder cannot be found after a kill. */
 static void write_note(struct session_folder *f, const char *home, const char *kind)
 {
     CLEANUP(mem_freep) char *run = path_join(home, SANDBOX_RUN);

@@ -17,8 +17,8 @@ enum tool_flags {
     TOOL_FINAL = 64,
     TOOL_OWED = 128,   /* final, and the turn must not end without it */
     TOOL_HIDDEN = 256, /* not offered: calls of it, by a name that models know, still work */
-    /* Of no tool: the question is about an effect of a command on trial, which says itself what is
-     * protected. */
+    /* Of no tool: the question is about an effect of a command on trial, which names the protected
+     * file itself. */
     TOOL_ON_TRIAL = 512,
     /* Not in the request where the model can search for tools (agent/extra.h). */
     TOOL_DEFERRED = 1024,

@@ -241,7 +241,7 @@ static int check_mount(const struct trial *t, struct str line, struct err *err)
     return 0;
 }
 
-/* An overlay shows nothing of what is mounted below its lower folder. */
+/* An overlay does not show mounts below its lower folder. */
 static int check_mounts(const struct trial *t, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TRIAL_MAX_MOUNTS);
@@ -359,8 +359,8 @@ static bool is_in_layer(const struct trial *t, const char *path)
     return false;
 }
 
-/* What the sandbox closes so that nobody is surprised is shown here before it happens; what the
- * user's settings and rules close stays so. */
+/* Files that the sandbox only closes to avoid surprises are writable here, because the user sees
+ * the effects first; files that the user's settings and rules close stay closed. */
 static void gather_rules(struct trial *t)
 {
     struct sandbox *s = t->sandbox;
@@ -443,7 +443,7 @@ struct size {
     size_t files;
 };
 
-/* False: it is more than it may be, or cannot be told. */
+/* False: it is larger than allowed, or unknown. */
 static bool add_size(int dir, int depth, struct size *size)
 {
     DIR *list = fdopendir(dir);

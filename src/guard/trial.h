@@ -8,8 +8,8 @@
  * trial_wanted() says what it was. Nothing of it is left running.
  *
  * Protected files (protected.h) can be written in a trial, which today's sandbox forbids: they are
- * effects as others are, and whoever is asked sees them marked. What the settings close
- * (denyWrite) stays closed.
+ * effects like others, and the question marks them. Files that the settings close (denyWrite) stay
+ * closed.
  *
  *     trial_new()  ─▶ trial_enter()  ─▶ the command ─▶ trial_ended() ─▶ trial_look()
  *                        ▲                                                │
@@ -42,7 +42,7 @@ enum trial_outcome {
     TRIAL_UNCHANGED,
     TRIAL_CHANGED, /* trial_effects() */
     TRIAL_STOPPED, /* trial_wanted() */
-    TRIAL_REFUSED, /* the same, but it is a secret: nobody is asked */
+    TRIAL_REFUSED, /* the same, but it is a secret: refused without asking */
     TRIAL_OVERRUN, /* its time was up, or it wrote too much: trial_why() */
 };
 
@@ -50,7 +50,8 @@ enum trial_outcome {
  * The first call finds out, which takes some milliseconds. */
 bool trial_works(struct sandbox *s, const char **ret_why);
 
-/* ERR_UNSUPPORTED: not here, and not now (a folder of the workspace is a mount of its own, say). */
+/* ERR_UNSUPPORTED: not here, and not now (for example, a folder of the workspace is a separate
+ * mount). */
 int trial_new(struct sandbox *s, struct trial **ret, struct err *err);
 void trial_free(struct trial *t); /* NULL is fine */
 void trial_freep(struct trial **t);
@@ -84,6 +85,6 @@ struct trial_wanted trial_wanted(const struct trial *t);
 /* The next run has it. ERR_UNSUPPORTED: it cannot be given. */
 int trial_grant(struct trial *t, struct err *err);
 
-/* What trials of sessions that were killed have left: removed, and what they were applying is told,
- * a line each. */
+/* Cleans up after trials of killed sessions: removes their files, and reports the changes they were
+ * applying, a line each. */
 void trial_settle(struct sandbox *s, struct strv *ret);

@@ -208,7 +208,7 @@ static bool is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len] || len == 1);
 }
 
-/* "/x/bin" belongs to what is installed in /x, unless that is somebody's home, or holds one. */
+/* "/x/bin" belongs to the software installed in /x, unless that is a home, or holds one. */
 static void add_program_folder(const struct sandbox *s, struct str folder, struct strv *ret)
 {
     CLEANUP(mem_freep) char *path = mem_dup(folder.ptr, folder.len);
@@ -238,7 +238,7 @@ static void add_repository(const char *folder, const char *home, struct strv *re
     for (char *slash = strrchr(at, '/'); slash && slash != at; slash = strrchr(at, '/')) {
         CLEANUP(mem_freep) char *git = path_join(at, ".git");
 
-        if (is_in(home, at)) /* a home that is a repository is a home all the same */
+        if (is_in(home, at)) /* a home that is a repository is still a home */
             return;
         if (file_exists(git)) {
             strv_adds(ret, at);

@@ -1,8 +1,7 @@
 /*
- * What a command on trial can read beside the folders that it works in: the system, what programs
- * in PATH consist of, their settings and packages in the home, and the repository that a working
- * folder belongs to. Secrets among all these are hidden by the sandbox. Pure, but for looks at the
- * disk.
+ * The files that a command on trial can read beside its working folders: the system, the software
+ * in PATH, its settings and packages in the home, and the repository that a working folder belongs
+ * to. Secrets among all these are hidden by the sandbox. Pure, except for checks of the disk.
  */
 #pragma once
 

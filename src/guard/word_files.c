@@ -131,7 +131,7 @@ struct str word_files_path(struct word_files *f, struct str word)
 enum look {
     LOOK_MISSING,
     LOOK_PLAIN,
-    LOOK_LINK, /* or it cannot be told */
+    LOOK_LINK, /* or unknown */
 };
 
 /* No part of it would have to be taken out. */
@@ -149,9 +149,9 @@ static bool is_walked(struct str path)
     return true;
 }
 
-/* Nothing is known of the shell's folder yet. Where no link is on the way, one look tells this and
- * whether the path below it is there. False: it cannot be told so, or the system has no such look.
- */
+/* The shell's folder is unknown yet. Where no link is on the way, one look gives both it and
+ * whether the path below it exists. False: this does not work here, or the system has no such
+ * call. */
 static bool sees_both(struct word_files *f, const char *path, bool *ret_is_there)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
@@ -220,7 +220,7 @@ static bool is_real(struct word_files *f, char *path)
         look = look_at(f, path, str_make(name, (size_t)(end - name)));
         *end = kept;
         if (look != LOOK_PLAIN)
-            return look == LOOK_MISSING; /* nor is there anything behind it */
+            return look == LOOK_MISSING; /* nor does anything below it */
     }
     return true;
 }
@@ -276,8 +276,8 @@ static void folder_list(struct folder *d)
     d->files->wide |= d->found > MAX_FILES;
 }
 
-/* Only the last part of the path is a pattern, as mostly: one folder is listed, at a quarter of
- * what glob() takes for it. False when it is another kind of pattern. */
+/* The usual case that only the last part of the path is a pattern: one folder is listed, at a
+ * quarter of the cost of glob(). False when it is another kind of pattern. */
 static bool add_from_folder(struct word_files *f, const char *pattern)
 {
     struct folder d = {.files = f, .pattern = path_base(pattern)};

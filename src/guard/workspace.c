@@ -37,7 +37,7 @@ struct workspace {
     struct workspace *of; /* a branch's: whose folders and environment it has. NULL: none */
     struct strv dirs;     /* the first one never changes */
     char *state_dir;
-    struct lock lock;          /* of everything below, and of dirs behind the first */
+    struct lock lock;          /* of everything below, and of dirs after the first */
     VEC(struct strv) environs; /* the last one counts; others may still be in use */
     char *cwd;
     struct map seen; /* path → struct seen_file */
@@ -126,8 +126,8 @@ static bool workspace_take_last(struct workspace *w, struct thing *ret)
     return has_one;
 }
 
-/* A thing may have threads of its own that end only while it is freed: they still look for the
- * things that were there before it. */
+/* A thing may have threads that end only while it is freed: they still use the things added before
+ * it. */
 void workspace_clear(struct workspace *w)
 {
     struct thing last;
@@ -226,7 +226,7 @@ void workspace_remove_dir(struct workspace *w, const char *dir)
         if (strcmp(w->dirs.ptr[i], dir) == 0) {
             mem_freep(&w->dirs.ptr[i]);
             memmove(w->dirs.ptr + i, w->dirs.ptr + i + 1,
-                    (w->dirs.len - i) * sizeof(*w->dirs.ptr)); /* the NULL behind them too */
+                    (w->dirs.len - i) * sizeof(*w->dirs.ptr)); /* including the NULL after them */
             w->dirs.len--;
             break;
         }

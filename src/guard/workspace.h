@@ -25,8 +25,8 @@ struct workspace;
  * made when the first file goes there. env: for children. All are copied. */
 struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env);
 /* For another agent of the session: its folders and its environment are those of w as they change,
- * but for the first one when dir says another; how its commands begin is as w has it now. Current
- * folder, files seen and todos are its own. dir NULL: where w is now. */
+ * except the first one when dir names another; the prefix of its commands is a copy of w's. Current
+ * folder, files seen and todos are separate. dir NULL: where w is now. */
 struct workspace *workspace_branch(struct workspace *w, const char *dir);
 /* What the agent of `from` has seen and has to do, the agent of w has, too. */
 void workspace_know(struct workspace *w, struct workspace *from);
@@ -69,8 +69,8 @@ struct seen_file {
     int64_t size;
     uint64_t hash; /* of the content, seen_hash() */
     bool partial;  /* only some lines were shown */
-    /* Of what was seen before this process began only the time is known: it is unchanged when its
-     * mtime is not after this. 0: the hash tells. */
+    /* Of files seen before this process began only the time is known: they are unchanged when their
+     * mtime is not after this. 0: compare the hash. */
     int64_t recalled_ms;
     int64_t order; /* of the last look, growing; set by workspace_saw() */
 };
@@ -103,8 +103,8 @@ void workspace_shell(struct workspace *w, struct buf *ret);
 int workspace_spill(struct workspace *w, struct str name, struct buf *ret_path, struct err *err);
 
 /* Things that tools keep between calls (commands in the background), one of each kind per
- * workspace, made on first use and freed with it, or by workspace_clear() when nobody works in it
- * any more. */
+ * workspace, made on first use and freed with it, or by workspace_clear() when it is no longer in
+ * use. */
 struct workspace_kind {
     void *(*make)(struct workspace *w);
     void (*free)(void *thing);

@@ -1,6 +1,6 @@
 /*
- * answer: what a slash command says, as events. None of them waits: the commands' thread must not
- * be held up by a reader of its own answers.
+ * answer: the output of a slash command, as events. None of them waits: the commands' thread must
+ * not be held up by a reader of its own answers.
  */
 #include "host/answer.h"
 

@@ -1,5 +1,5 @@
 /*
- * asks: questions that wait for a person. Any thread.
+ * asks: questions that wait for the user. Any thread.
  *
  * One gate guards the list; an asker sleeps on it until its entry is answered. The entry lives on
  * the asker's stack and is only touched under the gate; what front ends are shown is a copy of
@@ -46,7 +46,7 @@ struct asks {
     VEC(struct ask_entry *) waiting;
     VEC(struct ask_front *) fronts;
     uint64_t last_id;
-    bool told; /* what on_waiting was told last */
+    bool told; /* the last value passed to on_waiting */
     bool telling;
     void (*on_waiting)(bool waiting, void *arg);
     void *arg;
@@ -90,7 +90,7 @@ static void ask_mail_free(struct mail *m)
 
 const struct mail_kind ask_mail_kind = {"ask", ask_mail_free};
 
-/* Under the gate: mailboxes never wait and call nobody. */
+/* Under the gate: mailboxes never wait and make no callbacks. */
 static void front_mail(struct ask_front *f, enum ask_mail_what what, const struct ask_entry *e)
 {
     struct ask_mail *m = mem_zalloc(sizeof(*m));

@@ -53,7 +53,7 @@ static bool goes_on(const struct recall *past)
     return past && past->messages.len;
 }
 
-/* What was told at the start of the session still counts; what is different now is told before the
+/* The model still knows the state at the start of the session; differences are reported before the
  * next input. */
 static int briefing_look_again(struct briefing *b, const struct recall *past, struct cancel *cancel,
                                struct err *err)
@@ -111,7 +111,7 @@ struct str briefing_text(const struct briefing *b)
     return buf_str(&b->context.text);
 }
 
-/* Before each input behind the first. */
+/* Before each input after the first. */
 void briefing_news(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;
@@ -134,7 +134,7 @@ void briefing_near(void *arg, const char *path, struct cancel *cancel, struct bu
         briefing_say_notices(b);
 }
 
-/* After a compaction: from now on the model knows what it is told now. */
+/* After a compaction: from now on the model knows the current state. */
 void briefing_again(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;

@@ -1,9 +1,9 @@
 /*
- * What the model of a session is told beside what people say: the surroundings and instruction
- * files at its start, what has changed when it goes on, and what changes while it works.
+ * What the model of a session learns apart from user input: the surroundings and instruction files
+ * at its start, what has changed when it is resumed, and changes while it works.
  *
- * Notices (instruction files that cannot be used, and why) go to whoever is to show them. Made on
- * the thread that builds the agent; afterwards the agent thread's.
+ * Notices (instruction files that cannot be used, and why) go to the front end. Made on the thread
+ * that builds the agent; afterwards the agent thread's.
  */
 #pragma once
 
@@ -21,9 +21,9 @@ struct briefing {
     void *notice_arg;
     struct context context;
     struct buf changed; /* since the session that goes on: told before its next input */
-    /* What hooks have heard of: files of the context, and nested ones. */
+    /* Numbers of files reported to hooks: files of the context, and nested ones. */
     size_t told, told_nested;
-    bool is_compacted; /* why the first list is told */
+    bool is_compacted; /* why the first list is reported */
     char *read_file;   /* what the second was read for; NULL: nothing yet */
     /* What others keep a list of for the model (host_set_listing()); NULL: nothing. */
     host_listing_fn *listing;
@@ -37,14 +37,14 @@ struct briefing {
     }
 void briefing_release(struct briefing *b);
 
-/* Starts what takes its time (git), so that other things can be done meanwhile; NULL when there is
- * nothing to ask. Give it to briefing_gather() or surroundings_free(). */
+/* Starts slow work (git) in the background; NULL when there is nothing to ask. Pass it to
+ * briefing_gather() or surroundings_free(). */
 struct surroundings *briefing_start(const struct briefing *b, const struct recall *past);
 /* past: the conversation that goes on; NULL: none. ERR_CANCELLED. */
 int briefing_gather(struct briefing *b, const struct recall *past, struct surroundings *around,
                     struct cancel *cancel, struct err *err);
-/* The conversation is another one from now on (it was gone back from): what the model does not know
- * then is told before the next input. Agent thread. */
+/* The conversation is another one from now on (it was rewound): facts that the model does not know
+ * then are sent before the next input. Agent thread. */
 void briefing_restart(struct briefing *b, const struct recall *past, struct cancel *cancel);
 struct str briefing_text(const struct briefing *b); /* what goes before the first input */
 
@@ -53,5 +53,5 @@ void briefing_news(void *arg, struct cancel *cancel, struct buf *ret);
 void briefing_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
 void briefing_again(void *arg, struct cancel *cancel, struct buf *ret);
 bool briefing_loaded(void *arg, struct agent_loaded *ret);
-/* The next line to be attached behind what was said; false: there is none. */
+/* The next line to attach after the input; false: there is none. */
 bool briefing_attachment(void *arg, struct buf *ret);

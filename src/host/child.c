@@ -1,7 +1,7 @@
 /*
- * child: an agent that another one has started, put together from the session's parts, and the
- * table of them. Whoever works with a child pins it, so that forget() waits for them before it
- * frees anything. Events of a child come through child_emit(), on its threads.
+ * child: an agent started by another one, put together from the session's parts, and the table of
+ * them. Users of a child pin it, so that forget() waits for them before it frees anything. Events
+ * of a child come through child_emit(), on its threads.
  */
 #include "host/child.h"
 
@@ -41,7 +41,7 @@ struct child {
     struct arena arena; /* of what it is called */
     struct identity identity;
     struct workspace *workspace;
-    struct sandbox *sandbox; /* of its own folder; NULL: the session's */
+    struct sandbox *sandbox; /* of a separate folder; NULL: the session's */
     struct permit *permit;
     bool has_mode;
     struct toolbox *toolbox;
@@ -50,10 +50,10 @@ struct child {
     enum effort effort;
     struct buf system; /* empty: the session's */
     bool has_briefing;
-    struct briefing briefing; /* of its own folder */
+    struct briefing briefing; /* of a separate folder */
     struct record *record;    /* NULL: nothing is kept */
     struct buf transcript;    /* its path; empty: the same */
-    struct buf context;       /* what it is told first, where that is less than the others are */
+    struct buf context;       /* its first context, where that is less than the others get */
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
@@ -62,6 +62,7 @@ struct child {
     void *rests_arg;
 
     atomic_size_t pins; /* grow under the table's gate, shrink under the child's */
+    bool is_retiring;   /* under the table's gate: nothing more is sent to it */
     struct gate gate;   /* of what follows */
     uint64_t news;      /* grows whenever those who wait have to look again */
     bool is_leaving;
@@ -86,16 +87,25 @@ void spawn_end_release(struct spawn_end *e)
 
 /* ---- Found ---- */
 
+/* The table's gate is taken. */
+static struct child *child_find(struct children *all, const char *id)
+{
+    VEC_EACH(&all->list, c) {
+        if (strcmp((*c)->id, id) == 0)
+            return *c;
+    }
+    return NULL;
+}
+
 /* NULL: there is none, or it is about to go. */
 static struct child *child_pin(struct children *all, const char *id, struct err *err)
 {
-    struct child *found = NULL;
+    struct child *found;
 
     gate_take(&all->gate);
-    VEC_EACH(&all->list, c) {
-        if (strcmp((*c)->id, id) == 0)
-            found = *c;
-    }
+    found = child_find(all, id);
+    if (found && found->is_retiring)
+        found = NULL;
     if (found)
         atomic_fetch_add(&found->pins, 1);
     gate_give(&all->gate);
@@ -265,7 +275,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     return toolbox_new(&box, &c->toolbox, err);
 }
 
-/* Its models: one of its own, or the parent's; the others are gone to when that is overloaded. */
+/* Its models: a specific one, or the parent's; the others are fallbacks when that is overloaded. */
 static int child_make_models(struct child *c, const struct spawn_spec *spec, struct child *parent,
                              struct provider *ret, size_t *ret_count, struct err *err)
 {
@@ -284,7 +294,7 @@ static int child_make_models(struct child *c, const struct spawn_spec *spec, str
     return 0;
 }
 
-/* What it is told before its prompt: what the session was, or the same of its own folder. */
+/* The context before its prompt: the session's, or that of a separate folder. */
 static int child_make_briefing(struct child *c, const struct spawn_spec *spec, struct err *err)
 {
     struct host *h = c->host;
@@ -306,7 +316,7 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
                            h->cancel, err);
 }
 
-/* What it is told first: its surroundings, instruction files, and the agents it may start. */
+/* Its first context: its surroundings, instruction files, and the agents it may start. */
 static void child_write_context(struct child *c, const struct spawn_spec *spec)
 {
     struct host *h = c->host;
@@ -319,7 +329,7 @@ static void child_write_context(struct child *c, const struct spawn_spec *spec)
         buf_add(&c->context, buf_str(&h->types));
 }
 
-/* The conversation in its file, which it goes on with. */
+/* The conversation in its file, which it resumes. */
 static int child_recall(struct child *c, struct recall *past, struct buf *ret_leaf, struct err *err)
 {
     struct host *h = c->host;
@@ -526,6 +536,20 @@ static int spawn_start(struct spawner *self, const struct spawn_spec *spec,
     return rc;
 }
 
+/* How its last turn ended. */
+static void child_read_end(struct child *c, struct spawn_end *ret)
+{
+    gate_take(&c->gate);
+    *ret = (struct spawn_end){
+        .turn = c->turn ? event_ref(c->turn) : NULL,
+        .tool_uses = c->tool_uses,
+        .duration_ms = clock_mono_ms() - c->start_ms,
+    };
+    gate_give(&c->gate);
+    ret->usd = spending_usd(c->spending, &ret->cost_unknown);
+    spending_usage(c->spending, &ret->usage);
+}
+
 static int spawn_wait(struct spawner *self, const char *id, struct cancel *cancel,
                       struct spawn_end *ret, struct err *err)
 {
@@ -554,15 +578,7 @@ static int spawn_wait(struct spawner *self, const char *id, struct cancel *cance
     if (!rests)
         return err_set(err, ERR_CANCELLED, "%s",
                        is_leaving ? "the agent has ended" : "interrupted");
-    gate_take(&c->gate);
-    *ret = (struct spawn_end){
-        .turn = c->turn ? event_ref(c->turn) : NULL,
-        .tool_uses = c->tool_uses,
-        .duration_ms = clock_mono_ms() - c->start_ms,
-    };
-    gate_give(&c->gate);
-    ret->usd = spending_usd(c->spending, &ret->cost_unknown);
-    spending_usage(c->spending, &ret->usage);
+    child_read_end(c, ret);
     return 0;
 }
 
@@ -625,13 +641,58 @@ static int spawn_forget(struct spawner *self, const char *id, struct err *err)
     return 0;
 }
 
+/* From here on nobody can send to it; those who were about to have done so. */
+static struct child *child_close(struct children *all, const char *id)
+{
+    struct child *c;
+
+    gate_take(&all->gate);
+    c = child_find(all, id);
+    if (c && !c->is_retiring)
+        c->is_retiring = true;
+    else
+        c = NULL;
+    gate_give(&all->gate);
+    if (!c)
+        return NULL;
+    gate_take(&c->gate);
+    while (atomic_load(&c->pins))
+        gate_wait(&c->gate, /*deadline_ms=*/-1);
+    gate_give(&c->gate);
+    return c;
+}
+
+static int spawn_retire(struct spawner *self, const char *id, struct spawn_end *ret,
+                        struct err *err)
+{
+    struct children *all = (struct children *)self;
+    struct child *c = child_close(all, id);
+    bool rests = c && agent_rests(c->agent);
+
+    if (!c)
+        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.40s'", id);
+    gate_take(&all->gate);
+    c->is_retiring = rests;
+    for (size_t i = 0; i < all->list.len && rests; i++) {
+        if (all->list.ptr[i] == c)
+            all->list.ptr[i] = all->list.ptr[--all->list.len];
+    }
+    gate_give(&all->gate);
+    if (!rests)
+        return err_set(err, ERR_RETRY_LATER, "the agent %s works", id);
+    child_read_end(c, ret);
+    child_end(c);
+    return 0;
+}
+
 /* ---- All of them ---- */
 
 struct children *children_new(struct host *h)
 {
     struct children *all = mem_zalloc(sizeof(*all));
 
-    all->spawner = (struct spawner){spawn_start, spawn_wait, spawn_send, spawn_stop, spawn_forget};
+    all->spawner = (struct spawner){spawn_start, spawn_wait,   spawn_send,
+                                    spawn_stop,  spawn_retire, spawn_forget};
     all->host = h;
     gate_init(&all->gate);
     return all;

@@ -2,8 +2,8 @@
  * The children of a session: the host's side of agent/spawn.h.
  *
  * What a child shares with the session (rules, models, hooks, network, texts) is the host's and
- * outlives it; what is its own (workspace, conversation, transcript) ends with it. Any thread, but
- * for children_free().
+ * outlives it; the rest (workspace, conversation, transcript) ends with it. Any thread, except
+ * children_free().
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct host;
 struct spawner;
 
 struct children *children_new(struct host *h);
-/* Ends them all at once, and waits for them. Nobody can start another one from here on. */
+/* Ends them all at once, and waits for them. No other one can be started from here on. */
 void children_free(struct children *all);
 /* As agent_ask_hooks(), of the agent with this id. 0: it is not there (any more). */
 int children_ask_hooks(struct children *all, const char *id, const char *event, struct str members,

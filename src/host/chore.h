@@ -1,10 +1,9 @@
 /*
  * Chores: what a loop would have to wait for, done on another thread.
  *
- * A chore is a mail. It is sent to the desk, one thread that runs chores in their order, or to
- * a thread of its own (chore_run_beside()), and comes back to the sender's mailbox when it is
- * done. Whoever finds it there calls its done(). Nobody wants it back any more (the mailbox is
- * closed): it is freed.
+ * A chore is a mail. It is sent to the desk, one thread that runs chores in their order, or to a
+ * separate thread (chore_run_beside()), and comes back to the sender's mailbox when it is done. The
+ * receiver calls its done(). If the mailbox is closed, the chore is freed.
  */
 #pragma once
 
@@ -25,12 +24,12 @@ struct chore {
     struct mailbox *back; /* the chore's own while it is away */
 };
 
-/* Zeroed but for its functions; size: of the struct it is the first member of. */
+/* Zeroed except its functions; size: of the struct whose first member it is. */
 void *chore_new(size_t size, void (*run)(struct chore *e), void (*done)(struct chore *e, void *arg),
                 void (*free)(struct chore *e));
 
 struct desk *desk_new(struct mailbox *back, struct err *err);
-void desk_free(struct desk *d); /* runs what was handed in, then ends; NULL is fine */
+void desk_free(struct desk *d); /* runs the pending chores, then ends; NULL is fine */
 void desk_give(struct desk *d, void *chore);
-/* For what may take as long as a person: beside all others. */
+/* For chores that may wait for the user: beside all others. */
 int chore_run_beside(struct crew *crew, struct mailbox *back, void *chore, struct err *err);

@@ -1,10 +1,10 @@
 /*
- * Lines in, lines out, over two descriptors, for somebody who polls.
+ * Lines in, lines out, over two descriptors, for callers that poll.
  *
- * A line that is too long is passed over up to its newline and reported once. What is sent waits in
- * a bounded queue until the other side takes it; conn_flush() never blocks as long as it is called
- * when the descriptor can be written (pipes, files and terminals stay in blocking mode: their flags
- * belong to whoever started us). One thread.
+ * A line that is too long is skipped up to its newline and reported once. Output waits in a bounded
+ * queue until the other side takes it; conn_flush() never blocks as long as it is called when the
+ * descriptor can be written (pipes, files and terminals stay in blocking mode: the parent process
+ * owns their flags). One thread.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * doctor: what is here and what is not, as a list of findings.
+ * doctor: checks of the installation, as a list of findings.
  */
 #include "host/doctor.h"
 
@@ -92,7 +92,8 @@ static void doctor_confinement(struct doctor *d)
     if (is_none)
         doctor_add(d, HEALTH_WARN, "sandbox",
                    "to have one: Linux 5.12 or newer and user namespaces (in a container, let it "
-                   "make them); until then commands ask");
+                   "make them; in a chroot, make its folder a mount point: mount --bind DIR DIR); "
+                   "until then commands ask");
 }
 
 /* Where the checks of a goal are confirmed. */

@@ -38,8 +38,8 @@ struct doctor {
 
 void doctor_release(struct doctor *d);
 
-/* d: zeroed. conf NULL: the settings cannot be read, and why says so. model: as --model has it, or
- * empty. ERR_CANCELLED; nothing else fails. */
+/* d: zeroed. conf NULL: the settings cannot be read, and why has the reason. model: as --model has
+ * it, or empty. ERR_CANCELLED; nothing else fails. */
 int doctor_look(struct doctor *d, const struct conf *conf, const struct err *why, struct str model,
                 struct cancel *cancel, struct err *err);
 

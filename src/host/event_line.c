@@ -1,6 +1,6 @@
 /*
- * event_line: one function per kind of event that has more to it than ids. Pure but for the start
- * of the running step. The log's thread.
+ * event_line: one function per kind of event that has more to it than ids. Pure except for the
+ * start of the running step. The log's thread.
  */
 #include "host/event_line.h"
 
@@ -294,7 +294,7 @@ static const struct {
     [EVENT_TASKS] = {"tasks", put_tasks},
     [EVENT_COMPACTED] = {"compacted", put_compacted},
     [EVENT_REWOUND] = {"rewound", put_rewound},
-    [EVENT_GOAL] = {"goal_*", put_goal}, /* each has a name of its own */
+    [EVENT_GOAL] = {"goal_*", put_goal}, /* each has a separate name */
     [EVENT_ACTIVE_GOAL] = {"active_goal", put_goal},
     [EVENT_COMMAND] = {"command", put_command},
     [EVENT_NOTICE] = {"notice", put_notice},

@@ -1,7 +1,7 @@
 /*
  * An event as a line of the event log: what happened when, with the ids that connect it to
- * transcripts and providers, how long it took and how large it was. Never what was said: no text,
- * no input, no result, no path.
+ * transcripts and providers, its duration and size. Never any content: no text, no input, no
+ * result, no path.
  *
  *   {"time":"2026-11-14T10:00:00.000Z","session":"…","seq":12,"event":"tool_done","agent":"main",
  *    "turn":1,"step":2,"tool":"toolu_01","name":"Edit","ms":14,"bytes":310,"error":false}
@@ -23,5 +23,5 @@ struct event_line {
 
 /* Adds one line, or nothing: parts of a block and progress have none. */
 bool event_line_write(struct event_line *l, const struct event *e, struct buf *out);
-/* These were not seen: the log fell behind, or could not be written. */
+/* These events are missing: the log fell behind, or could not be written. */
 void event_line_gap(const char *session, uint64_t from, uint64_t to, struct buf *out);

@@ -27,7 +27,7 @@
 #define LOG_MAX_LINES ((size_t)1 << 20) /* bytes that wait to be written */
 #define LOG_GATHER_MS 10                /* a few quick steps are written at once */
 
-/* What is worth a switch of threads; everything else comes along with them. */
+/* Events worth a switch of threads; all others come along with them. */
 #define LOG_WAKES                                                                                  \
     (EVENT_BIT(EVENT_TURN_STARTED) | EVENT_BIT(EVENT_STEP_DONE) | EVENT_BIT(EVENT_TOOL_STARTED) |  \
      EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_TURN_DONE))
@@ -79,7 +79,7 @@ static int log_open(struct event_log *l)
         return -1;
     }
     l->size = (size_t)st.st_size;
-    /* Somebody was killed in the middle of a line. */
+    /* A process was killed in the middle of a line. */
     if (st.st_size > 0 && pread(l->fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
         buf_insert(&l->lines, 0, STR("\n"));
     return 0;

@@ -2,10 +2,10 @@
  * The event log of a session: $TENAX_HOME/events/<session>/events.jsonl, a line per event
  * (event_line.h).
  *
- * A remote observer of the feed with a thread of its own: nobody ever waits for it. When it falls
- * behind or the disk takes nothing, lines are missing, and the next one says which; nothing else
- * happens. The file appears with the first turn. When it has grown to EVENT_LOG_MAX it becomes
- * events.1.jsonl, in place of the one before, so that a session has at most twice that much.
+ * A remote observer of the feed on its own thread: nothing ever waits for it. When it falls behind
+ * or the disk is full, lines are missing, and the next one counts them; nothing else happens. The
+ * file appears with the first turn. When it has grown to EVENT_LOG_MAX it becomes events.1.jsonl,
+ * replacing the previous one, so that a session has at most twice that much.
  */
 #pragma once
 

@@ -26,10 +26,10 @@ struct export
 {
     const struct export_style *style;
     struct buf out;
-    struct arena line;       /* the entry at hand */
+    struct arena line;       /* the current entry */
     struct arena calls;      /* titles of calls */
     struct map titles;       /* by the call's id: struct str in calls */
-    enum entry_kind speaker; /* ENTRY_OTHER: nobody yet */
+    enum entry_kind speaker; /* ENTRY_OTHER: none yet */
 };
 
 void export_time(struct buf *out, int64_t time_ms)
@@ -80,7 +80,7 @@ static struct str call_title(struct export *x, const struct json *call)
     return arena_str(&x->calls, buf_str(&title));
 }
 
-/* Members one after the other, texts as they are: nobody likes to read a file in escapes. */
+/* Members one per line, texts unescaped: a file is hard to read with escapes. */
 static void call_input(const struct json *input, struct buf *out)
 {
     JSON_EACH(input, it) {

@@ -1,9 +1,9 @@
 /*
  * A session as a document for people: markdown, or one HTML page that needs nothing else.
  *
- * All of the conversation is in it, also what was summarised since, but for what was only meant for
- * the model. Everything in a transcript is a stranger's text: in HTML it is escaped, and the page
- * forbids scripts and anything from elsewhere. One line of the transcript is in memory at a time.
+ * All of the conversation is in it, also what was summarised since, except parts only meant for the
+ * model. Nothing in a transcript can be trusted: in HTML it is escaped, and the page forbids
+ * scripts and anything from elsewhere. One line of the transcript is in memory at a time.
  */
 #pragma once
 

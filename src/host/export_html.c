@@ -125,10 +125,10 @@ static void add_code(struct buf *out, struct str text)
     buf_adds(out, "</pre>\n");
 }
 
-/* Words as they were written, but for blocks of code, which people look for. */
+/* Plain text unchanged, except blocks of code, which readers look for. */
 static void html_text(struct buf *out, struct str text)
 {
-    const char *from = text.ptr; /* of what is not written yet */
+    const char *from = text.ptr; /* of the part not written yet */
     struct str rest = text;
     struct str line;
     bool in_code = false;

@@ -60,7 +60,7 @@ struct extra_source *host_extra_source(struct host *h)
     return &h->extra;
 }
 
-/* The model was told of deferred tools before. */
+/* The model already knows of deferred tools. */
 static bool told_before(const struct host *h)
 {
     const struct recall *past = session_recall(h->session);

@@ -30,7 +30,7 @@ struct observer {
     uint64_t next; /* the number it wants next */
     bool remote;
     bool sees_children;
-    bool gap;        /* what it asked for was no longer there, and it has not been told */
+    bool gap;        /* events it asked for are gone, which was not reported yet */
     bool dropped;    /* the ring has passed it by */
     bool woken;      /* a wake mail is on its way, or it is still taking */
     event_set kinds; /* that wake it */
@@ -103,8 +103,8 @@ static size_t feed_find(const struct feed *f, uint64_t seq)
     return low;
 }
 
-/* Somebody whom we wait for is too far behind. The bytes are counted only once the cheaper figure
- * says that there may be something to count. */
+/* A local observer is too far behind. The bytes are counted only once the cheaper figure suggests
+ * it. */
 static bool feed_is_full(const struct feed *f)
 {
     VEC_EACH(&f->observers, it) {
@@ -150,7 +150,7 @@ static void feed_wait(struct feed *f, struct cancel *cancel)
     gate_take(&f->gate);
 }
 
-/* True when nobody has taken this event yet. */
+/* True when no observer has taken this event yet. */
 static bool feed_is_unseen(const struct feed *f, uint64_t seq)
 {
     VEC_EACH(&f->observers, it) {
@@ -207,7 +207,7 @@ static void feed_grow(struct feed *f)
     f->at = 0;
 }
 
-/* Forgets what is too old, but nothing that a local observer has still to see. */
+/* Drops events that are too old, but none that a local observer still needs. */
 static void feed_forget(struct feed *f)
 {
     while (f->len > 1 && (f->len > f->limits.ring_events || f->bytes > f->limits.ring_bytes)) {
@@ -243,7 +243,7 @@ static bool feed_can_wait(const struct feed *f, const struct observer *o)
            f->bytes < f->limits.lag_bytes / 2;
 }
 
-/* Under the gate: mailboxes never wait and call nobody. */
+/* Under the gate: mailboxes never wait and make no callbacks. */
 static void feed_tell(struct feed *f)
 {
     VEC_EACH(&f->observers, it) {

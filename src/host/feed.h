@@ -2,12 +2,12 @@
  * The feed: one session's events, numbered, kept for a while, and read by any number of observers.
  *
  * There is one queue, the ring of the last events, and an observer is a place in it. Nothing is
- * copied per observer and nobody can make memory grow: a local observer (stdout, a screen) that
- * falls behind by more than the limit makes whoever emits wait; a remote one that the ring has
- * passed by is dropped, is told so with the number it had got to, and may observe again from there.
- * Deltas of one agent that nobody has seen yet merge into one, also where those of other agents
- * came in between, so that a slow reader gets fewer and longer ones and all observers see the same
- * events.
+ * copied per observer and no observer can make memory grow: a local observer (stdout, a screen)
+ * that falls behind by more than the limit makes the emitter wait; a remote one that the ring has
+ * passed by is dropped, is notified with the last number it received, and may observe again from
+ * there. Deltas of one agent that no observer has taken yet merge into one, also where those of
+ * other agents came in between, so that a slow reader gets fewer and longer ones and all observers
+ * see the same events.
  *
  * Everything here may be called from any thread; an observer belongs to one.
  */
@@ -25,8 +25,8 @@ struct feed;
 struct observer;
 
 struct feed_limits {
-    size_t ring_bytes, ring_events; /* what is kept */
-    size_t lag_bytes, lag_events;   /* how far a local observer may be behind; at most the ring's */
+    size_t ring_bytes, ring_events; /* size of the ring */
+    size_t lag_bytes, lag_events; /* how far a local observer may fall behind; at most the ring's */
 };
 extern const struct feed_limits feed_limits_default;
 

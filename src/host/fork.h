@@ -2,7 +2,7 @@
  * A fork: the lines of a conversation, copied for a new session.
  *
  * The chain and what belongs to it (title, replacements, files kept), each under the new id and
- * with forkedFrom, which says where it was said first. The old file is not touched.
+ * with forkedFrom, which names its origin. The old file is not touched.
  */
 #pragma once
 

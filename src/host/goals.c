@@ -1,5 +1,5 @@
 /*
- * goals: the callbacks of struct goal_host, one each. Who calls is said in goal/goal.h.
+ * goals: the callbacks of struct goal_host, one each. goal/goal.h documents the callers.
  */
 #include "host/goals.h"
 
@@ -62,7 +62,7 @@ static void goals_notify(void *arg, const char *type, struct str message)
 
 /* ---- The Stop hook ---- */
 
-/* Never two: the old one goes first. Nobody else's is touched. */
+/* Never two: the old one goes first. Those of others are left alone. */
 static void goals_arm(void *arg, struct str objective)
 {
     struct goals *g = arg;
@@ -169,7 +169,7 @@ static struct net *goals_net(void *arg)
 /* ---- The rest ---- */
 
 struct agent_names {
-    struct buf *names; /* NULL: nobody reads them */
+    struct buf *names; /* NULL: not needed */
     size_t count;
     int64_t began_ms; /* of the newest */
 };

@@ -21,7 +21,7 @@
 #define HANDOVER_CALL_MS 2000
 #define HANDOVER_BUSY_MS 1000 /* for one that says it is in use: its last turn may be ending */
 #define HANDOVER_LOOK_MS 5
-#define HANDOVER_TELL_MS 500 /* what is over sooner needs no line */
+#define HANDOVER_TELL_MS 500 /* shorter waits are not reported */
 #define HANDOVER_REQUEST "{\"subtype\":\"release_session\"}"
 
 enum holder_answer {
@@ -39,7 +39,7 @@ static enum holder_answer handover_ask(const char *home, const char *session, st
     struct err err = {0};
 
     if (hold_look(home, session, &who, /*err=*/NULL) <= 0 || !who.pid)
-        return HOLDER_MUTE; /* gone meanwhile, or about to write its name */
+        return HOLDER_MUTE; /* gone since, or about to write its name */
     (void)gethostname(host, sizeof(host) - 1);
     if (who.pid == getpid() || !str_is(buf_str(&who.host), host))
         return HOLDER_KEEPS;

@@ -183,7 +183,7 @@ static void host_make_workspace(struct host *h)
     h->briefing.where = (struct context_spec){
         .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
-    if (past && past->todos.len) /* somebody may look before the agent begins */
+    if (past && past->todos.len) /* observers may look before the agent begins */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
 
@@ -246,7 +246,7 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
     return trusted;
 }
 
-/* Only an agent that is there: whoever sets a goal calls host_wake() when all is ready. */
+/* Only if the agent exists: the caller that sets a goal calls host_wake() when all is ready. */
 static int host_nudge(void *arg, struct err *err)
 {
     struct agent *a = host_running(arg);
@@ -298,8 +298,8 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
     return goals_new(&spec, ret_notes, &h->goals, err);
 }
 
-/* The network, where a model needs it. Its thread loads libcurl at once, and while a library is
- * being loaded nobody can start a thread: whoever is needed meanwhile is started before. */
+/* The network, where a model needs it. Its thread loads libcurl at once, and no thread can be
+ * started while a library is being loaded: threads needed during that time are started before. */
 int host_connect(struct host *h, struct err *err)
 {
     bool for_hooks = h->registry && hook_registry_has_type(h->registry, HANDLER_HTTP);
@@ -307,7 +307,7 @@ int host_connect(struct host *h, struct err *err)
     if (h->net)
         return 0;
     if (!models_need_net(&h->models)) {
-        if (for_hooks) /* which say themselves what is wrong with it */
+        if (for_hooks) /* which report their own problems */
             h->net = hub_net(h->hub, h->conf, /*err=*/NULL);
         return 0;
     }
@@ -315,12 +315,10 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Prompt and models. Before them begins what takes its time and is asked for later: early, git;
- * else a try to confine something. libcurl is loaded as soon as it is known to be needed; the
- * session is made meanwhile, and who waits for libcurl has the time to try. Not for a session that
- * goes on: it asks git nothing, and threads read its file. What fails here early is tried again
- * when it is used.
- */
+/* Prompt and models. Slow work whose result is needed later starts first: git if early, else a test
+ * of the sandbox. libcurl is loaded as soon as it is known to be needed; the session is made at the
+ * same time, and the wait for libcurl leaves time for the test. Not for a resumed session: it asks
+ * git nothing, and threads read its file. An early failure here is tried again on use. */
 static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
                       struct err *err)
 {
@@ -336,6 +334,10 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
+    if (h->only_calls) {
+        models_none(&h->models, h->conf);
+        return 0;
+    }
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
                       spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
         return -1;
@@ -346,8 +348,8 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     return 0;
 }
 
-/* What the settings want and cannot have is said; what they have not asked for, only where it makes
- * a difference. */
+/* Reports what the settings require and cannot have; other missing parts only where it makes a
+ * difference. */
 static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 {
     enum permit_mode mode = permit_mode(h->permit);
@@ -355,7 +357,7 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 
     if (!sandbox_in_force(h->sandbox, h->permit) ||
         (mode != MODE_AUTO && !conf_get(h->conf, "sandbox.enabled")))
-        return; /* and nobody waits for the answer */
+        return; /* and no caller waits for the answer */
     state = sandbox_state(h->sandbox);
     if (state == SANDBOX_NEEDED)
         strv_addf(ret_notes,
@@ -408,11 +410,12 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
     host_extra_open(h);
+    h->defers = h->defers && !h->only_calls;
     if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
         host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
-    return host_start_mcp(h, ret_notes, err);
+    return h->only_calls ? 0 : host_start_mcp(h, ret_notes, err);
 }
 
 /* Before the agent takes it over. */
@@ -463,6 +466,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->only_calls = spec->only_calls;
     h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
     h->source = spec->source;
@@ -529,15 +533,13 @@ void host_free(struct host *h)
         runner_mute(h->runner);
     agents_close(h->agents);
     team_close(h->team);
-    children_free(h->children); /* what they cost is told to the main agent */
+    children_free(h->children); /* their costs are reported to the main agent */
     agent_free(h->agent);
     agents_free(h->agents);
     definitions_unref(h->types_read);
     inputs_free(h->own_inputs);
     team_free(h->team);
-    /* What was proven stays as it is: a command that undoes it when it is told to end gets no
-     * chance.
-     */
+    /* Verified work stays as it is: a command that would undo it on SIGTERM gets no chance. */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
     conf_unlisten(h->conf, host_may_change, h);
@@ -552,7 +554,7 @@ void host_free(struct host *h)
     mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
-    mcp_free(h->mcp); /* behind the rows that name its servers */
+    mcp_free(h->mcp); /* after the rows that name its servers */
     strv_release(&h->mcp_roots);
     arena_release(&h->mcp_arena);
     vec_release(&h->tools);

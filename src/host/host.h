@@ -2,12 +2,11 @@
  * A session put together: everything an agent needs, built from settings and options, and
  * everything others need to take part.
  *
- * The agent starts with the first input, so that a client may still say how (hooks, prompt,
- * schema). What it does is seen through the feed, what it asks through the asks; front ends know
- * nothing else of it. There is one agent by now, "main"; those it starts itself will be found here
- * by their id.
+ * The agent starts with the first input, so that a client may still configure it (hooks, prompt,
+ * schema). Front ends see its activity through the feed and its questions through the asks, and
+ * nothing else. The main agent is "main"; those it starts are found here by their id.
  *
- * Everything may be called from any thread but for host_new(), host_free() and what must be said
+ * Everything may be called from any thread except host_new(), host_free() and the configuration
  * before the first input. host_send() builds the agent when it is the first; nothing else waits.
  */
 #pragma once
@@ -22,6 +21,7 @@
 #include "llm/event.h"
 
 struct agent_input;
+struct agent_tool_use;
 struct args;
 struct asks;
 struct buf;
@@ -52,18 +52,19 @@ struct spawner;
 struct team;
 struct strv;
 struct tool_entry;
+struct tool_result;
 struct workspace;
 
 #define HOST_MAX_HOOKS 4
 
-/* Something that the model is told of as a list, and what changes in it, before each input: adds a
- * <system-reminder> block and the attachment line that belongs to it, or nothing. known: all
- * reminders of the conversation that begins or goes on here; NULL: it goes on as before. The thread
- * that builds the agent, afterwards the agent's. */
+/* A list for the model, and its changes, before each input: adds a <system-reminder> block and the
+ * attachment line that belongs to it, or nothing. known: all reminders of the conversation that
+ * starts or is resumed here; NULL: it continues as before. The thread that builds the agent,
+ * afterwards the agent's. */
 typedef void host_listing_fn(void *arg, const struct str *known, struct buf *ret_blocks,
                              struct buf *ret_attachment);
 
-/* All lent for host_new() alone, but for hub, conf, args, inputs and cancel, which outlive the
+/* All lent for host_new() alone, except hub, conf, args, inputs and cancel, which outlive the
  * host. */
 struct host_spec {
     struct hub *hub;   /* what it shares with other sessions (host/hub.h); NULL: nothing */
@@ -71,7 +72,7 @@ struct host_spec {
     const struct args *args;
     struct cancel *cancel; /* of the process */
     struct session_spec session;
-    struct inputs *inputs;    /* what is said, from the session before on; NULL: its own */
+    struct inputs *inputs;    /* inputs, shared with the previous session; NULL: a new queue */
     struct session *found;    /* session_open() has been called; taken, also on failure; NULL: no */
     const struct strv *tools; /* the only ones to offer; NULL: all */
     /* Tools beside those of the table, offered whatever `tools` says; with what they point to they
@@ -84,11 +85,12 @@ struct host_spec {
     double max_usd;           /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
-    bool hides_thinking; /* nobody will read it: it is not asked for in words */
+    bool hides_thinking; /* thinking is not shown: its text is not requested */
     const char *source;  /* how it begins, for hooks: "clear"; NULL: by the command line */
+    bool only_calls;     /* no model is chosen: host_call_tool() is all that will be used */
     bool has_input;      /* host_send() comes at once: what it needs is begun early */
-    bool
-        is_interactive; /* a person is in front of it: trust counts, an old goal waits for a word */
+    bool is_interactive; /* a user is in front of it: trust counts, an old goal waits for
+                            confirmation */
 };
 
 /* Chooses models and keys, reads prompts and rules. notes: what the user should know. Fails with
@@ -122,19 +124,19 @@ int host_set_prompt(struct host *h, const struct str *system, const struct str *
                     struct err *err); /* NULL: as it was */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
 int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
-/* Names of tools and, behind each, the tool that is meant when the model says it. */
+/* Names of tools, each followed by the tool that it stands for when the model uses it. */
 int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
 /* One more tool, offered if the session may use one of that name. What the row points to is lent
  * until host_free(). */
 int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);
-/* Lent. With disableAllHooks it is never asked, and a notice says so. */
+/* Lent. With disableAllHooks it is never called, and a notice reports that. */
 int host_add_hooks(struct host *h, struct hook_runner *runner, struct err *err);
 
-/* A front end with a person calls this once it can show an ask: when the folder is not trusted and
- * nobody was asked about it yet, the person is asked (host/trust.h), the answer kept, and after a
- * yes all of the folder's settings count. again: also when they have said no before. 1 trusted, 0
- * not, -1: it could not be asked or kept. */
+/* An interactive front end calls this once it can show an ask: when the folder is not trusted and
+ * no answer is stored, the user is asked (host/trust.h), the answer stored, and if it is yes, all
+ * of the folder's settings count. again: also when they have declined before. 1 trusted, 0 not, -1:
+ * asking or storing failed. */
 int host_ask_trust(struct host *h, bool again, struct err *err);
 
 /* SessionStart hooks run now, if there are any: the session will be spoken to, but may have to wait
@@ -147,7 +149,7 @@ struct inputs *host_inputs(struct host *h);
 int host_send(struct host *h, struct agent_input *input, struct err *err);
 /* The same for a prompt that has been read: claimed in the queue, and no longer afterwards. */
 int host_pass(struct host *h, struct agent_input *claimed, struct err *err);
-/* Writes it down as waiting, and says it to nobody: the session that goes on has it. */
+/* Stores it as waiting without delivering it: the resumed session has it. */
 int host_keep(struct host *h, const struct agent_input *input, struct err *err);
 /* The running turn ends; ret_queued gets the uuids of what still waits, unread or for its turn, or,
  * with drop_queued, of what waited and was dropped. */
@@ -156,11 +158,18 @@ void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
 bool host_unqueue(struct host *h, struct str uuid);
 /* What waits for its turn is unread again, for the session that comes; false: it is not there. */
 bool host_return(struct host *h, struct str uuid);
-/* A session that goes on has something to go on with: its last turn was cut off, or words wait. */
+/* A resumed session has something to continue: its last turn was interrupted, or input waits. */
 bool host_is_left_open(struct host *h);
 /* What waited when the session that goes on was left, and is heard before the first input: uuids
  * and words, in order. Nothing once there has been an input. */
 void host_left_waiting(struct host *h, struct strv *ret_uuids, struct strv *ret_texts);
+/* A tool is called without a model, for a host with only_calls (agent_call_tool()). */
+int host_call_tool(struct host *h, const struct agent_tool_use *use, struct cancel *cancel,
+                   struct tool_result *ret, struct err *err);
+bool host_has_tool(struct host *h, struct str name);
+bool host_tool_is_shared(struct host *h, struct str name); /* it may run beside others */
+/* What it offers: a JSON array of {"name","description","inputSchema","annotations"}. */
+void host_write_tools(struct host *h, struct buf *ret);
 /* Takes lines of the transcript, by uuid, out of the conversation when it is idle (agent_snip()). A
  * notice says what came of it; here only ERR_NOT_FOUND, for a session that has not begun. */
 int host_snip(struct host *h, const struct strv *entries, struct err *err);
@@ -182,14 +191,14 @@ void host_set_effort(struct host *h, enum effort effort);
 enum effort host_effort(struct host *h);
 void host_break_cache(struct host *h, int how); /* enum cache_break, agent/agent.h */
 int host_cache_break(struct host *h);
-/* What is known of the model in use: figures and habits, no names. */
+/* The known properties of the model in use: figures and habits, no names. */
 void host_figures(struct host *h, struct model *ret);
 
 /* The title that lists of sessions show. */
 int host_rename(struct host *h, struct str title, struct err *err);
 /* One more folder to work in, for this session or, saved, for later ones of the project too;
- * DirectoryAdded hooks hear of it. source: "slash_command", "register_repo_root". Warnings are
- * added to the list. */
+ * DirectoryAdded hooks run. source: "slash_command", "register_repo_root". Warnings are added to
+ * the list. */
 int host_add_folder(struct host *h, struct str folder, bool save, const char *source,
                     struct strv *ret_warnings, struct err *err);
 void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
@@ -201,8 +210,8 @@ int host_reload_plugins(struct host *h, struct err *err);
 /* fn is called at the end of every such look, the agent's own included, one at a time. Only once,
  * before there is an agent; released with the host. */
 void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
-/* Whether ConfigChange hooks want to hear of changes of this source, and whether one of them keeps
- * that of a file from counting: that waits for them. Any thread. */
+/* Whether ConfigChange hooks watch this source, and whether one of them blocks a change in a file:
+ * such a change waits for them. Any thread. */
 bool host_wants_change(struct host *h, const char *source);
 bool host_ask_change(struct host *h, const char *source, const char *path);
 /* A client's settings, over all others but managed ones (conf_lay_over()); model and effort are
@@ -227,7 +236,7 @@ void host_choices_freep(struct host_choices **choices);
 /* ---- What there is to know of a session (host_look.c). None of these changes it. ---- */
 
 const char *host_transcript(const struct host *h); /* its file; "" when nothing is kept */
-const char *host_folder(const struct host *h);     /* of what is kept beside it */
+const char *host_folder(const struct host *h);     /* of the files kept beside it */
 
 /* Lines that tools have written and taken away since the host was made. */
 struct host_lines {
@@ -242,7 +251,7 @@ struct host_times {
 };
 void host_times(struct host *h, struct host_times *ret);
 
-/* What a session that goes on has behind it; all 0: a new one. Before its first input. */
+/* The past of a resumed session; all 0: a new one. Before its first input. */
 struct host_past {
     int64_t tokens;  /* of the conversation, as the provider has counted them */
     int64_t last_ms; /* when its last message was written, by the wall clock */
@@ -256,7 +265,7 @@ void host_past(struct host *h, struct host_past *ret);
  * consists of is measured in bytes and an estimate. */
 struct host_fill {
     int64_t window;
-    int64_t compact_at; /* 0: it is only compacted when somebody asks */
+    int64_t compact_at; /* 0: it is only compacted on request */
     int64_t used;       /* 0: nothing was sent yet */
     int64_t system, tools, instructions, messages;
 };
@@ -283,7 +292,7 @@ struct host_rewind {
  * ERR_UNSUPPORTED: nothing is kept of the session. */
 int host_rewind_plan(struct host *h, const struct host_rewind *what, struct rewind **ret,
                      struct err *err);
-/* r: what happened to files (lent); line: the uuid of the line that says so, going back to which
+/* r: what happened to files (lent); line: the uuid of the line that records it; going back to that
  * undoes it. err: nothing was done. */
 typedef void (*host_rewound_fn)(void *arg, struct rewind *r, const char *line,
                                 const struct err *err);
@@ -297,7 +306,7 @@ struct goal *host_goal(struct host *h);
 /* The agent shall look whether there is something to do; it is made when there is none yet. */
 int host_wake(struct host *h, struct err *err);
 
-/* Something a person should know, as an event. */
+/* A message for the user, as an event. */
 void host_notice(struct host *h, int level, struct str text);
 
 /* For those who say something in the session's name: an event as the host itself makes it, for
@@ -306,11 +315,11 @@ struct event *host_event(struct host *h, int kind);
 bool host_in_turn(struct host *h);
 void host_tools(struct host *h, struct buf *ret);
 
-/* A slash command has answered. Observers see its words (EVENT_COMMAND) and, when no turn runs or
- * will begin because of it, a turn without steps around them, so that whoever waits for a result
- * gets one. */
+/* A slash command has answered. Observers see its text (EVENT_COMMAND) and, when no turn runs or
+ * will begin because of it, a turn without steps around them, so that clients that wait for a
+ * result get one. */
 struct host_answer {
-    const struct agent_input *input; /* what was typed; its message may be NULL */
+    const struct agent_input *input; /* the typed input; its message may be NULL */
     const char *command;             /* "goal" */
     struct str text;
     struct str color; /* the same with SGR codes; empty: it has none */

@@ -56,7 +56,7 @@ static int host_gather(struct host *h, struct err *err)
     return briefing_gather(&h->briefing, past, around, h->cancel, err);
 }
 
-/* Nobody can start a thread before libcurl is there (net.h). */
+/* No thread can be started before libcurl is loaded (net.h). */
 static int host_await_net(struct host *h, struct err *err)
 {
     return h->net && models_need_net(&h->models) ? net_loaded(h->net, err) : 0;
@@ -78,8 +78,8 @@ struct record *host_record(struct host *h)
                          host_on_trouble, h);
 }
 
-/* The mode that the session is in from here on, where its file does not say so: whoever goes on
- * finds it there. */
+/* The mode of the session from here on, where its file does not record it: a resumed session needs
+ * it. */
 static void host_record_mode(struct host *h)
 {
     const struct load_facts *facts = session_facts(h->session);
@@ -174,7 +174,7 @@ void host_make_agent(struct host *h)
         provider_release(&models[i]);
 }
 
-/* What takes its time, and is of no use to a session in which nothing is said. */
+/* Slow preparations, which a session without messages does not need. */
 static int host_prepare(struct host *h, struct err *err)
 {
     struct record *record = host_record(h);
@@ -201,7 +201,7 @@ static int host_prepare(struct host *h, struct err *err)
     rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);
-    host_start_log(h); /* which reads what was said so far */
+    host_start_log(h); /* which reads the conversation so far */
     return 0;
 }
 
@@ -286,7 +286,7 @@ int host_wake(struct host *h, struct err *err)
     return a ? 0 : -1;
 }
 
-/* The agent that this is said to; NULL: it cannot be. */
+/* The agent that gets this input; NULL: impossible. */
 static struct agent *host_listener(struct host *h, const struct agent_input *input, struct err *err)
 {
     struct agent *a;
@@ -432,7 +432,7 @@ void host_write_goal(struct host *h)
 
     if (!goal_has_lines(goal))
         return;
-    a = host_hold(h); /* whoever prepares the agent makes the record, too */
+    a = host_hold(h); /* the thread that prepares the agent makes the record, too */
     record = a ? NULL : host_record(h);
     if (a)
         agent_nudge(a);

@@ -1,6 +1,6 @@
 /*
- * What is said in the session's name: events on their way to the feed, and what is remembered of
- * them. Any thread; nothing here waits but host_emit(), which is the agent's own.
+ * Events in the session's name on their way to the feed, and what is remembered of them. Any
+ * thread; nothing here waits except host_emit(), which is the agent's own.
  */
 #include <string.h>
 

@@ -46,7 +46,7 @@ static void host_hear_hook(void *arg, struct str text)
         agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), text, /*wake=*/true);
 }
 
-/* One in the background does something. It waits for nobody who watches. */
+/* Progress of a hook in the background. It never waits for observers. */
 static void host_see_hook(void *arg, const struct hook_news *news)
 {
     struct agent *a = host_running(arg);
@@ -55,7 +55,7 @@ static void host_see_hook(void *arg, const struct hook_news *news)
         agent_tell_handler(a, news, /*cancel=*/NULL);
 }
 
-/* Hooks of settings and session come first, those of clients behind them. */
+/* Hooks of settings and session come first, those of clients after them. */
 void host_make_hooks(struct host *h, struct strv *ret_notes)
 {
     struct runner_spec spec = {

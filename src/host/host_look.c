@@ -1,7 +1,7 @@
 /*
- * What there is to know of a session: what fills its window, which files instruct it, what was said
- * so far. Read from what any thread may read (settings, files, what the agent has counted), so that
- * whoever asks does not wait for the agent. Any thread.
+ * Facts about a session: what fills its window, which files instruct it, the conversation so far.
+ * Read from data that any thread may read (settings, files, the agent's counters), so that the
+ * caller does not wait for the agent. Any thread.
  */
 #include <math.h>
 
@@ -112,7 +112,7 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
     return rc;
 }
 
-/* Not while somebody else does the same for an agent in the making. */
+/* Not while another thread does the same for an agent in the making. */
 static int look_connect(struct host *h, struct err *err)
 {
     int rc;
@@ -123,8 +123,8 @@ static int look_connect(struct host *h, struct err *err)
     return rc;
 }
 
-/* What a session has cost is written down by its agent, which begins for that: a process that does
- * no more would leave a question unpaid. */
+/* The agent records the cost of a session, and starts for that: otherwise a process that does no
+ * more would lose it. */
 static void look_paid(struct host *h)
 {
     (void)host_agent(h, /*err=*/NULL);

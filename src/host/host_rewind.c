@@ -1,9 +1,9 @@
 /*
  * Going back in a session that is open.
  *
- * The conversation goes back on the agent's own thread, between two turns: what it is then is read
- * from the file the way a resumed session reads it, so both see the same. Files may be set back
- * while a turn runs; then the line that says so hangs beside the conversation.
+ * The conversation goes back on the agent's own thread, between two turns: its new state is read
+ * from the file the way a resumed session reads it, so both see the same. Files may be restored
+ * while a turn runs; then the line that records it stands beside the conversation.
  */
 #include "agent/agent.h"
 #include "agent/recall.h"
@@ -85,7 +85,7 @@ static struct going_back *going_back_new(struct host *h, const struct host_rewin
 /* Files, on this thread: while a turn runs, or before there is an agent. */
 static int host_rewind_files_now(struct host *h, struct going_back *b, struct err *err)
 {
-    struct agent *a = host_hold(h); /* whoever prepares the agent makes the record, too */
+    struct agent *a = host_hold(h); /* the thread that prepares the agent makes the record, too */
     int rc;
 
     b->what.moves = !a;

@@ -1,7 +1,7 @@
 /*
- * host_settings: settings that change while a session runs. What is read when it is needed needs no
- * more than the next snapshot (reload.h); the model and the effort are told to the agent. And one
- * more folder to work in, as an update of permissions. Any thread.
+ * host_settings: settings that change while a session runs. Settings read on demand need only the
+ * next snapshot (reload.h); model and effort are sent to the agent. Also adds a folder to work in,
+ * as an update of permissions. Any thread.
  */
 #include <stdatomic.h>
 

@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "context/reminder.h"
+#include "guard/workspace.h"
 #include "host/child.h"
 #include "host/feed.h"
 #include "host/hub.h"
@@ -211,8 +212,10 @@ static void on_stopped(void *arg, const struct task_view *v, struct str text)
 
 void host_recall_agents(struct host *h)
 {
+    CLEANUP(mem_freep) char *dir = workspace_cwd(h->workspace);
+
     if (session_recall(h->session) && strcmp(session_source(h->session), "fork") != 0)
-        agents_recall(h->agents, session_path(h->session), on_stopped, h);
+        agents_recall(h->agents, session_path(h->session), dir, on_stopped, h);
 }
 
 void host_listen_tasks(struct host *h)

@@ -1,9 +1,9 @@
 /*
- * host_title: a session in a terminal is named after what was said first, by the provider's small
- * model, on a thread of its own: no turn waits for it, and nobody hears of it when it fails. The
- * next words are another try. A person's own title, and a goal's, leave nothing to do. Where a
- * provider has no small model nobody is asked: the session's own would be costly or, on one's own
- * machine, in the way of the turn. host_hear() on whoever sends; the thread sees only its titling.
+ * host_title: names a session in a terminal after its first prompt, by the provider's small model,
+ * on a separate thread: no turn waits for it, and failures are silent. The next prompt is another
+ * try. A title from the user or a goal leaves nothing to do. Without a small model nothing is
+ * asked: the session's own would be costly or, on a local machine, slow down the turn. host_hear()
+ * runs on the sender's thread; the titling thread sees only its titling.
  */
 #include <stdatomic.h>
 
@@ -23,7 +23,7 @@
 #include "sync/thread.h"
 
 #define TITLE_TRIES 3
-#define TITLE_WORDS_BYTES ((size_t)4000) /* of what was said */
+#define TITLE_WORDS_BYTES ((size_t)4000) /* of the prompt */
 #define TITLE_BYTES ((size_t)80)
 #define TITLE_TOKENS 100
 
@@ -101,7 +101,7 @@ static void title_main(void *arg)
         log_debug("host", "no title: %s", err.text);
     } else {
         session_name(t->host->session, &named);
-        if (!named.len) /* else somebody was quicker */
+        if (!named.len) /* else another thread was quicker */
             session_ai_title(t->host->session, buf_str(&title));
     }
     atomic_store(&t->is_over, true);

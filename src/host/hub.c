@@ -32,7 +32,7 @@ struct hub {
     struct crew *crew;
     struct gate gate; /* of what follows */
     VEC(struct hub_net) nets;
-    bool is_connecting; /* somebody makes one */
+    bool is_connecting; /* another thread is making one */
     VEC(struct hub_session) sessions;
 };
 

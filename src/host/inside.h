@@ -2,9 +2,9 @@
  * The inside of a host; for src/host/host*.c only.
  *
  * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
- * input, spoken to by everybody; host_event.c has what is said in the session's name; host_hooks.c
- * has what hooks are given; host_title.c has titles made; host_rewind.c goes back; host_choices.c
- * is what the next session keeps.
+ * input, and addressed by all callers; host_event.c emits events in the session's name;
+ * host_hooks.c sets up hooks; host_title.c has titles made; host_rewind.c goes back; host_choices.c
+ * stores choices for the next session.
  */
 #pragma once
 
@@ -59,10 +59,10 @@ struct host {
     struct prompt_spec prompt;
     struct briefing briefing;
     struct buf schema, plan_steps;
-    struct strv aliases; /* of tools: name, what is meant, … */
+    struct strv aliases; /* of tools: name, actual tool, … */
     struct hook_registry *registry;
     struct runner *runner;
-    struct hook_watch aside_watch; /* of those that nobody waits for */
+    struct hook_watch aside_watch; /* of hooks that nothing waits for */
     struct reload *reload;
     struct watch *watch;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
@@ -75,6 +75,7 @@ struct host {
     int64_t thinking_budget;
     atomic_bool hides_thinking;
     bool is_interactive;
+    bool only_calls;    /* no model, no servers */
     bool of_run;        /* one prompt, and the process exits */
     const char *source; /* NULL: as the session was opened */
     enum effort effort; /* under the gate, as thinking is */
@@ -85,9 +86,9 @@ struct host {
     char *commits;               /* where it remembers commits */
     struct buf system,
         context;            /* what every agent of the session begins with; made with the first */
-    struct buf opening;     /* context and types: what the main agent is told first */
+    struct buf opening;     /* context and types: the first context of the main agent */
     struct strv type_lines; /* the same for the transcript, not written yet */
-    struct buf types;       /* what is said of agent types, with the first input */
+    struct buf types;       /* the text about agent types, with the first input */
     struct children *children;
     struct agents *agents;
     struct definitions *types_read;             /* where main's own type is; NULL: it has none */
@@ -103,20 +104,20 @@ struct host {
     struct extra_source extra;
     bool defers;             /* tools of servers are not part of the request */
     bool is_undecided;       /* whether they are: that depends on how many there are */
-    struct ticket boxing;    /* whoever makes a toolbox has it */
+    struct ticket boxing;    /* held while a toolbox is made */
     struct thread *looking;  /* whether commands can be confined here */
-    struct titling *titling; /* NULL: nobody has asked for a title */
+    struct titling *titling; /* NULL: no title was requested */
 
     struct agent *agent;                /* the main one; begins when it is ready */
     struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
 
     struct gate gate; /* of what follows */
     bool is_ready;    /* what waits for the first input is made */
-    bool is_held;     /* it is being made, or somebody keeps it from being made */
+    bool is_held;     /* it is being made, or that is blocked by a caller */
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
-    int64_t results; /* that were told */
+    int64_t results; /* reported ones */
     struct event *last_turn, *last_step;
     struct host_lines lines;
 };
@@ -179,7 +180,7 @@ void host_listen_tasks(struct host *h);
 void host_recall_agents(struct host *h);
 bool host_awaits_tasks(void *arg);
 
-/* host_title.c: a person has said this; a session that has no title may get one. */
+/* host_title.c: input of the user; a session without a title may get one. */
 void host_hear(struct host *h, const struct agent_input *input);
 void host_end_titling(struct host *h);
 

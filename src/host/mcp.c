@@ -59,7 +59,7 @@ int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct canc
 
 /* ---- The session's servers ---- */
 
-/* A server's form, shown as any other question. Without anybody to ask, the answer is "cancel". */
+/* A server's form, shown as any other question. Without a user to ask, the answer is "cancel". */
 static int on_ask(void *arg, struct str method, const struct json *params, struct cancel *cancel,
                   struct buf *ret, struct err *err)
 {
@@ -163,8 +163,8 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     return 0;
 }
 
-/* Whether the first request waits for servers: where their tools are part of it, and nobody sits at
- * a terminal who would have to wait. */
+/* Whether the first request waits for servers: where their tools are part of it, and no user at a
+ * terminal would have to wait. */
 static bool awaits_servers(struct host *h)
 {
     if (h->is_interactive)

@@ -84,6 +84,20 @@ static int models_check_prices(const struct models *m, struct err *err)
     return 0;
 }
 
+void models_none(struct models *m, const struct conf *conf)
+{
+    struct provider *p = &m->list[m->count++];
+
+    p->name = mem_dup("none", 4);
+    p->model_name = mem_dup("none", 4);
+    p->source = KEY_NOT_NEEDED;
+    p->conf = conf_ref(conf);
+    p->model.provider = str_of(p->name);
+    p->model.name = str_of(p->model_name);
+    models_note(m, &p->model);
+    m->key_source = mem_dup("none", 4);
+}
+
 int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
                   struct cancel *cancel, struct strv *ret_notes, struct err *err)
 {
@@ -159,7 +173,7 @@ static bool models_same_letters(struct str a, struct str b)
     }
 }
 
-/* Nothing is said of names that are far from all others: somebody may have such a model. */
+/* Names that are far from all others are not reported: they may be custom models. */
 static void models_note_name(const char *key, struct str name, struct strv *ret_notes)
 {
     size_t slash = str_chr(name, '/');

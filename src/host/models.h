@@ -2,7 +2,7 @@
  * The models of a session: the one that was chosen and those it falls back to, with their keys; and
  * which of all models is in use now.
  *
- * What is in use may be asked and told on any thread; the rest belongs to the thread that builds
+ * The model in use may be read and set on any thread; the rest belongs to the thread that builds
  * the session.
  */
 #pragma once
@@ -33,12 +33,14 @@ struct models {
     char *provider;
     char *name;
     int64_t window;
-    struct model in_use; /* but for its names, which are those above */
+    struct model in_use; /* except its names, which are those above */
 };
 
 void models_init(struct models *m);
 void models_release(struct models *m);
 
+/* One that cannot be asked anything, for a session that only has tools called. */
+void models_none(struct models *m, const struct conf *conf);
 /* The wanted one (empty: as settings and environment have it) and the settings' fallbacks, which
  * must do for a cap on the price when there is one. ret_notes: what the user should know. Fails as
  * provider_select(), and with ERR_UNSUPPORTED for a price that is not known. */
@@ -46,7 +48,7 @@ void models_release(struct models *m);
 int models_check(const struct conf *conf, const struct model *m, struct err *err);
 int models_choose(struct models *m, const struct conf *conf, struct str want, double max_usd,
                   struct cancel *cancel, struct strv *ret_notes, struct err *err);
-/* What was asked for about thinking and does nothing for the first model, in a note each. */
+/* Thinking options that have no effect on the first model, one note each. */
 void models_note_thinking(const struct models *m, enum thinking thinking, enum effort effort,
                           struct strv *ret_notes);
 /* Names in the settings that look like typing mistakes of a listed model's. */
@@ -61,7 +63,7 @@ size_t models_copy(struct models *m, struct provider *ret, size_t room);
 void models_want(struct models *m, struct buf *ret);
 
 void models_note(struct models *m, const struct model *in_use);
-/* What is known of it: figures and habits, no names. */
+/* Its known properties: figures and habits, no names. */
 void models_figures(struct models *m, struct model *ret);
 void models_now(struct models *m, struct buf *ret_provider, struct buf *ret_name,
                 int64_t *ret_window);

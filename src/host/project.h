@@ -8,7 +8,7 @@
 
 struct buf;
 
-/* "/home/u/my.app" → "-home-u-my-app"; a long one is cut and a hash of the whole stands behind. */
+/* "/home/u/my.app" → "-home-u-my-app"; a long one is cut and followed by a hash of the whole. */
 void project_key(struct str dir, struct buf *ret);
 /* <home>/projects/<key>/<session>. */
 void project_session_dir(struct str home, struct str dir, struct str session, struct buf *ret);

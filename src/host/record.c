@@ -41,7 +41,7 @@ static void record_write_question(struct buf *out, const struct err *why)
     jw_object_end(&w);
 }
 
-/* 0: a person wants to go on without; -1: as it was. */
+/* 0: the user wants to continue without saving; -1: failed as before. */
 static int record_ask(struct record *r, struct err *err)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
@@ -75,8 +75,8 @@ static int record_failed(struct record *r, struct err *err)
                            "written before is safe, and --continue goes on when there is room");
 }
 
-/* What was made in r->line goes into the file. When that fails the transcript keeps it for the next
- * time, so the chain has moved whatever comes of it. */
+/* Writes the text in r->line to the file. If that fails, the transcript keeps it for the next time,
+ * so the chain has moved in any case. */
 static int record_put(struct record *r, bool is_durable, struct err *err)
 {
     struct err why = {0};
@@ -225,8 +225,8 @@ static int record_result(struct journal *self, const struct block *result, struc
     return record_put(r, /*is_durable=*/false, err);
 }
 
-/* Boundary, summary and what is said again, in one write. The next line hangs on the last of them;
- * what was kept is put between when it is read. */
+/* Boundary, summary and repeated context, in one write. The next line hangs on the last of them;
+ * kept lines are put between on reading. */
 static int record_compacted(struct journal *self, const struct journal_compact *c, struct err *err)
 {
     struct record *r = record_of(self);
@@ -274,7 +274,7 @@ static int record_snipped(struct journal *self, const struct str *entries, size_
     return record_attempt(r, parent, err);
 }
 
-/* A line of its own, or, while there is no file, one that waits for it. */
+/* A separate line, or, while there is no file, one that waits for it. */
 static int record_line_beside(struct record *r, struct str uuid, struct err *err)
 {
     record_moved(r, uuid);
@@ -284,7 +284,7 @@ static int record_line_beside(struct record *r, struct str uuid, struct err *err
     return 0;
 }
 
-/* A line of its own kind, beside the conversation. */
+/* A line of a special kind, beside the conversation. */
 static int record_beside(struct record *r,
                          void (*write)(struct buf *ret, const struct record_at *at,
                                        struct str text),

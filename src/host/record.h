@@ -1,9 +1,9 @@
 /*
  * The session on disk: a journal (agent/journal.h) that is a transcript.
  *
- * Knows which line the next one hangs on, and what all lines share. When the disk takes no more, a
- * person is asked whether to go on without keeping what is said; where nobody is there, the turn
- * ends with the reason. What stands in the file is never touched.
+ * Knows which line the next one hangs on, and what all lines share. When the disk is full, the user
+ * is asked whether to continue without saving; without a user the turn ends with the reason.
+ * Existing lines are never touched.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct workspace;
 /* The tool_name of that question: it is no tool's, and a front end may want to show it so. */
 #define RECORD_ASKS_AS "SessionRecord"
 
-/* Everything is copied but for what is behind a pointer that is no string. */
+/* Everything is copied except pointers to other than strings. */
 struct record_spec {
     const char *path;    /* of the transcript */
     const char *session; /* uuid */
@@ -35,10 +35,10 @@ struct record_spec {
     const char *entrypoint;
     enum transcript_sync sync;
     struct workspace *workspace;  /* the current folder and its branch stand in every line */
-    struct asker *asker;          /* NULL: nobody to ask */
+    struct asker *asker;          /* NULL: no one to ask */
     const char *folder;           /* of the session: files are kept there before they are changed */
     struct file_changes *changes; /* of a session that goes on; given away. NULL: none */
-    /* Something a person should know. Any thread. */
+    /* A message for the user. Any thread. */
     void (*notice)(void *arg, struct str text);
     void *notice_arg;
     struct str leaf; /* the line that the first new one hangs on; empty: none */
@@ -51,15 +51,15 @@ void record_agent_path(const char *folder, const char *agent_id, struct buf *ret
 struct record *record_new(const struct record_spec *spec);
 void record_free(struct record *r);
 struct journal *record_journal(struct record *r);
-/* Input that waits and will not be heard any more in this run: unlike the journal's queue() it
- * makes the file where nothing was said before. Any thread. */
+/* Input that waits and will not be used in this run any more: unlike the journal's queue() it
+ * creates the file if the session had no messages. Any thread. */
 int record_keep(struct record *r, const struct agent_input *input, struct err *err);
 struct transcript *record_transcript(struct record *r);
 struct file_history *record_files(struct record *r); /* how files were before they were changed */
 
-/* The conversation goes on from this line; agent thread, or nobody is the agent yet. */
+/* The conversation continues from this line; agent thread, or no agent exists yet. */
 void record_go_on_from(struct record *r, struct str uuid);
-bool record_forgets(const struct record *r); /* somebody said: go on without it */
+bool record_forgets(const struct record *r); /* the user chose to continue without saving */
 
 /* Facts, at once or with the first message. Any thread. */
 int record_title(struct record *r, struct str title, struct err *err);

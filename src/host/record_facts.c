@@ -1,6 +1,6 @@
 /*
- * record_facts: what is told beside the conversation: the queue, the title, the mode, results that
- * were replaced, files kept before an edit. Any thread: it moves no chain.
+ * record_facts: lines beside the conversation: the queue, the title, the mode, replaced results,
+ * files kept before an edit. Any thread: it moves no chain.
  */
 #include <stdatomic.h>
 
@@ -40,7 +40,7 @@ int record_queue(struct journal *self, enum journal_queue what, const struct age
     record_line_queue(&line, str_of(r->session), clock_wall_ms(), what, input);
     if (record_put_fact(r, buf_str(&line), err) == 0)
         return 0;
-    /* What was taken up must not wait for ever: it would be said again by a resumed run. */
+    /* Input that was taken up must not stay queued: a resumed run would repeat it. */
     if (what != QUEUE_ENQUEUE)
         transcript_hold(r->transcript, buf_str(&line));
     return -1;

@@ -1,6 +1,5 @@
 /*
- * What a record is, for its own files: record.c has the chain, record_facts.c what is told beside
- * it.
+ * The record, for its own files: record.c has the chain, record_facts.c the lines beside it.
  */
 #pragma once
 
@@ -27,7 +26,7 @@ struct record {
     char *session, *entrypoint, *agent_id;
     struct workspace *workspace;
     struct asker *asker;
-    atomic_bool forgets; /* somebody said: go on without it */
+    atomic_bool forgets; /* the user chose to continue without saving */
     struct file_history *files;
     void (*notice)(void *arg, struct str text);
     void *notice_arg;

@@ -15,7 +15,7 @@ struct agent_input;
 struct buf;
 struct llm_call_result;
 
-/* Where a line hangs and when it was said. */
+/* Where a line hangs and when it was made. */
 struct record_at {
     const struct entry_head *head;
     struct str uuid, parent;
@@ -24,7 +24,7 @@ struct record_at {
 
 void record_line_user(struct buf *out, const struct record_at *at, const struct block *blocks,
                       size_t count, enum event_user user);
-/* One block of an answer. cost: in USD, NAN: prices are known to others, or to nobody. */
+/* One block of an answer. cost: in USD, NAN: unknown here. */
 void record_line_reply(struct buf *out, const struct record_at *at,
                        const struct llm_call_result *reply, const struct block *block, double cost);
 void record_line_result(struct buf *out, const struct record_at *at, const struct block *result,
@@ -47,6 +47,6 @@ void record_line_replaced(struct buf *out, struct str session, struct str agent_
                           const struct journal_replacement *list, size_t count);
 void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
                        enum journal_queue what, const struct agent_input *input);
-/* by_model: not a person's choice. */
+/* by_model: not chosen by the user. */
 void record_line_title(struct buf *out, struct str session, struct str title, bool by_model);
 void record_line_mode(struct buf *out, struct str session, struct str mode);

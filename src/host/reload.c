@@ -1,6 +1,6 @@
 /*
- * reload: one thread at a time looks and replaces; others that come meanwhile wait for it, so that
- * nobody goes on by rules that are about to go. Any thread.
+ * reload: one thread at a time looks and replaces; others wait for it, so that no thread continues
+ * by rules that are about to go. Any thread.
  */
 #include "host/reload.h"
 
@@ -28,8 +28,8 @@ struct reload {
     void *also_arg;
     void (*also_release)(void *arg);
     unsigned version;  /* of the settings that count here */
-    bool is_kept_back; /* a change waits for the end of a goal, and that was said */
-    char said[sizeof(((struct err *)NULL)->text)]; /* what was wrong, so that it is said once */
+    bool is_kept_back; /* a change waits for the end of a goal, which was reported */
+    char said[sizeof(((struct err *)NULL)->text)]; /* the last error, so that it is reported once */
 };
 
 struct reload *reload_new(const struct reload_spec *spec)
@@ -85,7 +85,7 @@ static void reload_hooks(struct reload *r, struct strv *ret_notes)
     hook_registry_free(fresh);
 }
 
-/* What was copied from the settings is copied again. */
+/* Copies the settings again where they were copied. */
 static void reload_apply(struct reload *r, struct strv *ret_notes)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -122,7 +122,7 @@ static bool reload_is_frozen(struct reload *r)
     return r->spec.is_frozen && r->spec.is_frozen(r->spec.frozen_arg);
 }
 
-/* A goal runs: whether something has changed is said, once. */
+/* A goal runs: reports once that something has changed. */
 static void reload_keep_back(struct reload *r)
 {
     struct err err = {0};

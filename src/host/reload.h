@@ -3,14 +3,14 @@
  *
  * Looking costs one stat() per settings file, so it is done at each of these points instead of by a
  * thread that watches. Rules of permissions, working folders, hooks and the environment of children
- * are replaced, each in one step; everything else is asked of the settings when it is needed. What
- * is read once stays as it was: the model, effort, prompts, the sandbox, and which tools the model
- * has been told of (a tool that is denied later is refused when it is called). A file that cannot
- * be used changes nothing, and a notice says so once. Any thread.
+ * are replaced, each in one step; everything else is read from the settings when it is needed. Some
+ * settings are only read once: the model, effort, prompts, the sandbox, and which tools the model
+ * knows (a tool that is denied later is refused when it is called). A file that cannot be used
+ * changes nothing, and a notice reports it once. Any thread.
  *
- * While a goal is worked for nothing is replaced: an agent could write a file that sends the key
- * elsewhere, names another judge or allows itself more. What was written counts when the goal has
- * ended, and a notice says so once.
+ * While a goal runs nothing is replaced: an agent could write a file that sends the key elsewhere,
+ * names another judge or allows itself more. Changes count when the goal has ended, and a notice
+ * reports that once.
  */
 #pragma once
 
@@ -33,10 +33,10 @@ struct reload_spec {
     struct permit *permit;
     struct hook_registry *hooks;
     struct workspace *workspace;
-    void (*warn)(void *arg, struct str text); /* a person should know */
+    void (*warn)(void *arg, struct str text); /* a warning for the user */
     void *warn_arg;
-    /* While it says so, no settings file changes anything: a goal runs by those that it began with.
-     */
+    /* While it returns true, no settings file changes anything: a goal runs by the settings it
+     * began with. */
     bool (*is_frozen)(void *arg);
     void *frozen_arg;
 };
@@ -57,5 +57,5 @@ int reload_set_policy(struct reload *r, const struct json *settings, struct strv
                       struct err *err);
 /* Which plugins count is looked at anew, with the settings. ERR_BUSY: a goal runs. */
 int reload_plugins(struct reload *r, struct err *err);
-/* A person has trusted the folder: what was left out of its settings counts from here on. */
+/* The user has trusted the folder: its ignored settings count from here on. */
 void reload_trust(struct reload *r);

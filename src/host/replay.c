@@ -156,7 +156,7 @@ static void tell_answer(struct replay *r, const struct json *entry)
     const struct json *content = json_get(message, "content");
     struct str id = json_get_str(message, "id");
 
-    if (!r->in_turn) /* one that nobody has prompted */
+    if (!r->in_turn) /* one without a prompt */
         begin_turn(r, json_get_str(entry, "uuid"));
     if (!id.len || !str_eq(id, buf_str(&r->message))) { /* a line has one block of it */
         struct event *e = make(r, EVENT_STEP_STARTED);
@@ -188,7 +188,7 @@ static void tell_result(struct replay *r, const struct json *entry, const struct
     struct event *e;
 
     if (!call)
-        return; /* its call is not among what is told */
+        return; /* its call is not in the replay */
     e = make(r, EVENT_TOOL_DONE);
     e->id = arena_str(&e->arena, call->id);
     e->name = arena_str(&e->arena, call->name);

@@ -37,7 +37,7 @@ struct rewind {
 
 /* ---- Places ---- */
 
-/* What a person said, or empty when it was nobody's or nothing one would look for. */
+/* A message of the user, or empty when it was another's or nothing worth searching for. */
 static struct str said_text(const struct json *line)
 {
     const struct json *content = json_path(line, "message.content");

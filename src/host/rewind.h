@@ -1,13 +1,13 @@
 /*
- * Going back to a message of the user: the files, the conversation, or both, as they were before it
- * was said.
+ * Going back to a message of the user: the files, the conversation, or both, as they were before
+ * it.
  *
- * All of it is read from the transcript and written behind it; nothing in the file is touched. A
- * system line "rewound" says what was done and where the conversation goes on; it is a place to go
- * back to itself, which undoes it. Files are those that tools have changed (store/file_restore.h):
- * what commands did is not covered.
+ * All of it is read from the transcript and recorded after it; existing lines are never touched. A
+ * system line "rewound" records what was done and where the conversation continues; going back to
+ * it undoes the rewind. Only files that tools have changed are restored (store/file_restore.h), not
+ * those changed by commands.
  *
- * Whoever goes back holds the session. One thread.
+ * The caller holds the session. One thread.
  */
 #pragma once
 
@@ -33,10 +33,10 @@ struct rewind_point {
     struct str text; /* its first line, cut */
     int64_t time_ms;
     size_t files;    /* that tools have changed since */
-    bool is_undo;    /* no message: somebody went back here, and this undoes it */
+    bool is_undo;    /* no message: the conversation was rewound here, and this undoes it */
     uint64_t offset; /* of its line */
     uint32_t len;
-    size_t first;    /* number of the first change behind it */
+    size_t first;    /* number of the first change after it */
     struct str leaf; /* of an undo: where the conversation was */
 };
 
@@ -66,7 +66,7 @@ const struct restore_plan *rewind_planned(const struct rewind *r);
 int rewind_load(struct rewind *r, const struct rewind_point *to, struct load **ret,
                 struct err *err);
 
-/* Where it is written, and what is done. */
+/* Where it is recorded, and what is done. */
 struct rewind_order {
     bool files, conversation, force;
     struct transcript *transcript;
@@ -74,7 +74,7 @@ struct rewind_order {
     const struct entry_head *head; /* of the line */
 };
 
-/* What is done, for a person. */
+/* A description of the result, for the user. */
 void rewind_text(const struct rewind_point *to, const struct rewind_order *order, struct buf *ret);
 
 /* Writes the line, then does what the plan says: its rows then say what came of it. The line's uuid
@@ -82,7 +82,7 @@ void rewind_text(const struct rewind_point *to, const struct rewind_order *order
 int rewind_do(struct rewind *r, const struct rewind_point *to, const struct rewind_order *order,
               char ret_uuid[static ID_UUID_LEN + 1], struct err *err);
 
-/* The session's own: for a line written by somebody who has none. */
+/* The session's own: for a line written by a caller that has none. */
 void rewind_head(const struct rewind *r, struct entry_head *ret);
 /* All changes of files, once more: for a history of one's own. */
 int rewind_changes(struct rewind *r, struct file_changes *ret, struct err *err);

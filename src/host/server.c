@@ -37,7 +37,7 @@ struct server_conn {
 
 struct server {
     struct server_spec spec;
-    int fd;        /* listening; -1: nobody does */
+    int fd;        /* listening; -1: none */
     bool is_short; /* of descriptors: who wants to connect waits */
     struct mailbox *orders;
     VEC(struct server_conn *) conns;
@@ -232,7 +232,7 @@ static void server_mail(struct server *s, struct server_conn *c)
         c->busy = false;
         s->spec.speaker->ready(c->peer);
     }
-    /* Also when what was just said filled it up again. */
+    /* Also when new output filled it up again. */
     if (conn_unsent(&c->lines) >= SERVER_BUSY)
         c->busy = true;
 }
@@ -268,7 +268,7 @@ static void server_round(struct server *s)
 
     s->is_short = false;
     fds[0] = (struct pollfd){.fd = cancel_fd(s->spec.stop), .events = POLLIN};
-    /* One that cannot be taken would be told of again at once. */
+    /* One that cannot be accepted would be reported again at once. */
     fds[1] = (struct pollfd){.fd = is_short ? -1 : s->fd, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = mailbox_fd(s->orders), .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
@@ -308,7 +308,7 @@ void server_run(struct server *s)
     VEC_EACH(&s->conns, it) {
         struct err err = {0};
 
-        (void)conn_flush(&(*it)->lines, &err); /* what is ready and goes at once */
+        (void)conn_flush(&(*it)->lines, &err); /* whatever can be written at once */
         conn_free(s, *it);
     }
     vec_release(&s->conns);

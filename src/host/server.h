@@ -2,7 +2,7 @@
  * Connections of lines and the loop that serves them: one thread polls all of them and never waits
  * for any of them.
  *
- * What is said on a connection is the speaker's business (proto). A speaker stops giving text to a
+ * The speaker (proto) defines the protocol on a connection. A speaker stops giving text to a
  * connection that has SERVER_BUSY unsent bytes until `ready` is called: then a reader that has
  * stopped costs a place in the feed and nothing else. A connection that holds max_queue unsent
  * bytes is closed. The control socket (host/socket.h) has such a loop on a thread of its own; a
@@ -35,7 +35,7 @@ struct speaker {
     /* NULL: a connection whose input has ended is closed once all is sent. Else the speaker closes
      * it with server_conn_end(). */
     void (*ended)(void *peer);
-    /* From server_mailbox(); taken. NULL: nobody sends there. */
+    /* From server_mailbox(); taken. NULL: no senders. */
     void (*post)(void *arg, struct mail *m);
 };
 
@@ -47,14 +47,14 @@ struct server_spec {
 };
 
 struct server *server_new(const struct server_spec *spec);
-void server_free(struct server *s); /* behind server_run(); NULL is fine */
+void server_free(struct server *s); /* after server_run(); NULL is fine */
 
-/* Whoever connects to this listening socket becomes a connection, unless it is another user. The
- * descriptor stays the caller's. Before server_run(). */
+/* Accepts connections on this listening socket, except from another user. The descriptor stays the
+ * caller's. Before server_run(). */
 void server_listen(struct server *s, int fd);
 /* A connection over two descriptors, which stay the caller's. Before server_run(). */
 void server_attach(struct server *s, int in, int out);
-/* Until stop is set, or the last connection is closed when nobody listens. Closes all. */
+/* Until stop is set, or the last connection is closed when nothing listens. Closes all. */
 void server_run(struct server *s);
 
 /* fn(arg) on the loop's thread; returns when it has run. Not on that thread, and not when it is
@@ -65,8 +65,8 @@ struct mailbox *server_mailbox(struct server *s); /* for speaker.post */
 /* On the loop's thread: fn(peer, arg) for each connection. */
 void server_each(struct server *s, void (*fn)(void *peer, void *arg), void *arg);
 
-/* Whoever connected was started by this process, and is neither a command of a person nor a hook: a
- * command of the agent, most likely (proc/kin.h). */
+/* The peer was started by this process, and is neither a command of the user nor a hook: a command
+ * of the agent, most likely (proc/kin.h). */
 bool server_conn_is_own(const struct server_conn *c);
 void server_conn_send(struct server_conn *c, struct str text); /* whole lines */
 size_t server_conn_unsent(const struct server_conn *c);

@@ -58,7 +58,7 @@ struct session {
     struct sweep *sweep; /* of old sessions, once a day */
 
     struct lock naming; /* of what follows */
-    bool is_named;      /* by somebody, since it was opened */
+    bool is_named;      /* a name was set since it was opened */
     struct buf title;   /* for when it begins; empty: none */
     struct buf name;    /* given since it was opened; empty: none */
     struct buf ai_name; /* made by a model since then; empty: none */
@@ -100,7 +100,7 @@ static void session_place(struct session *s)
     s->path = mem_dup(path.ptr, path.len);
 }
 
-/* The file that is gone on with: its folder is beside it, wherever that is. */
+/* The resumed file: its folder is beside it, wherever that is. */
 static int session_adopt(struct session *s, const char *path, struct err *err)
 {
     struct str name = str_of(path_base(path));
@@ -153,7 +153,7 @@ static int session_new(struct session *s, const char *id, struct err *err)
     s->made_folder = !file_exists(s->folder);
     if ((id && session_check_unused(s, err) < 0) || session_hold(s, err) < 0)
         return -1;
-    /* Again: whoever was given the same id may have come and gone meanwhile. */
+    /* Again: another process with the same id may have come and gone since. */
     return id ? session_check_unused(s, err) : 0;
 }
 
@@ -230,7 +230,7 @@ static bool session_find_folder(const struct session *s, struct str project, str
     return ret_path->len;
 }
 
-/* The messages are gone; what is left (a goal in the store) is resumed with an empty transcript. */
+/* The messages are gone; the rest (a goal in the store) is resumed with an empty transcript. */
 static int session_begin_anew(const char *path, struct strv *ret_notes, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(4096);

@@ -1,5 +1,5 @@
 /*
- * socket: the name that others connect to, and the thread behind it.
+ * socket: the name that others connect to, and its thread.
  */
 #include "host/socket.h"
 
@@ -28,7 +28,7 @@ struct socket {
     struct thread *thread;
 };
 
-/* A process that was killed leaves its socket; nobody answers there. */
+/* A killed process leaves its socket, which does not answer. */
 static void socket_sweep(struct socket *s)
 {
     DIR *dir = opendir(s->dir);
@@ -70,8 +70,8 @@ static int socket_folders(struct socket *s, struct err *err)
     return 0;
 }
 
-/* It has its name from the moment on that somebody answers there: before, one that looks in would
- * take it for a dead process's, and remove it. */
+/* It gets its name once it can answer: before, another process would take it for a dead process's,
+ * and remove it. */
 static int socket_name(struct socket *s, const struct sockaddr_un *at, struct err *err)
 {
     const char *fresh = at->sun_path;

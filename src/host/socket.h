@@ -2,12 +2,11 @@
  * The control socket: $TENAX_HOME/run/<pid>.sock, where other programs of the same user meet the
  * sessions of this process.
  *
- * One thread serves all connections (host/server.h); an agent never waits for it.
- * The folder is 0700, the socket 0600, and who connects is asked for by the kernel: another uid is
- * shown out, and one of our own commands is known as such. What is said on a connection is a
- * speaker's business (proto). Sockets that processes
- * left behind when they were killed are removed. Lines have at most 1 MB; a connection that does
- * not take what it is sent holds at most SOCKET_MAX_QUEUE and is then closed.
+ * One thread serves all connections (host/server.h); an agent never waits for it. The folder is
+ * 0700, the socket 0600, and the kernel identifies the peer: another uid is rejected, and our own
+ * commands are recognized. The speaker (proto) defines the protocol. Stale sockets of killed
+ * processes are removed. Lines have at most 1 MB; a connection that does not read its output holds
+ * at most SOCKET_MAX_QUEUE and is then closed.
  */
 #pragma once
 

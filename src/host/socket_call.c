@@ -34,7 +34,7 @@ struct call {
     bool refused; /* and err says why */
 };
 
-/* Events and the like are passed over. */
+/* Skips events and other lines. */
 static void on_line(struct str line, void *arg)
 {
     struct call *c = arg;

@@ -25,8 +25,8 @@ void trust_answer_release(struct trust_answer *a)
     buf_release(&a->dir);
 }
 
-/* `projects` of Claude Code's state, or NULL. It is no file of ours: what is wrong with it is no
- * reason to stop. */
+/* `projects` of Claude Code's state, or NULL. It is not our file: an error in it is no reason to
+ * stop. */
 static const struct json *trust_read_claudes(const struct conf *conf, struct arena *arena)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TRUST_MAX_STATE);
@@ -55,7 +55,7 @@ static bool trust_store_exists(const struct conf *conf)
     return file_exists(path);
 }
 
-/* What was said about exactly this folder. */
+/* The answer for exactly this folder. */
 static int trust_of(struct store *store, const struct json *claudes, struct str dir,
                     struct cancel *cancel, struct trust_answer *ret, struct err *err)
 {

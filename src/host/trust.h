@@ -1,12 +1,12 @@
 /*
- * Which folders a person trusts: whose settings may name programs to run, places to send a key to,
- * and permissions to give.
+ * The folders that the user trusts: their settings may name programs to run, places to send a key
+ * to, and permissions to give.
  *
  * The answer for the nearest folder counts, the folder itself first and then those above it: trust
- * in a project covers what is inside. A home folder and "/" speak for themselves alone, so that a
- * single yes there does not cover every clone below. Answers are rows of the store; those that
- * people gave to Claude Code (~/.claude.json) count where tenax has none, unless claudeCompat is
- * off. Any thread.
+ * in a project covers its subfolders. A home folder and "/" count only for themselves, so that a
+ * single approval there does not cover every clone below. Answers are rows of the store; those
+ * given to Claude Code (~/.claude.json) count where tenax has none, unless claudeCompat is off. Any
+ * thread.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct err;
 struct store;
 
 enum trust {
-    TRUST_UNKNOWN, /* nobody was asked */
+    TRUST_UNKNOWN, /* not asked yet */
     TRUST_YES,
     TRUST_NO,
 };
@@ -55,8 +55,8 @@ int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err);
 /* Whether a warning of the settings says what an untrusted folder's lack. */
 bool trust_is_why(struct str warning);
 
-/* Asks a person about the folder of the settings and keeps the answer: 1 trusted, 0 not. The ask
- * (ASK_TRUST) says in its input {"directory", "leftOut": [lines]} what is at stake, and with
- * `again` that they have said no before. ERR_UNSUPPORTED: nobody can be asked. */
+/* Asks the user about the folder of the settings and keeps the answer: 1 trusted, 0 not. The input
+ * of the ask (ASK_TRUST), {"directory", "leftOut": [lines]}, lists the settings concerned, and with
+ * `again` that they have declined before. ERR_UNSUPPORTED: no user to ask. */
 int trust_ask(const struct conf *conf, bool again, struct asker *asker, struct cancel *cancel,
               struct err *err);

@@ -1,7 +1,7 @@
 /*
- * What a person has typed, found in the words of a conversation: a command stands there as
- * "<command-name>/x</command-name>…", a command of the shell as "<bash-input>ls</bash-input>…", the
- * way viewers of transcripts know them. Pure; any thread.
+ * Input of the user, found in the text of a conversation: a command stands there as
+ * "<command-name>/x</command-name>…", a shell command as "<bash-input>ls</bash-input>…", the way
+ * viewers of transcripts know them. Pure; any thread.
  */
 #pragma once
 

@@ -75,7 +75,7 @@ static bool is_name(struct str s)
     return s.len && !memchr(s.ptr, '\0', s.len) && strcspn(s.ptr, "*?()[]{}^$+\\|") >= s.len;
 }
 
-/* The names in matchers. False: no hook wants to hear of files at all. */
+/* The names in matchers. False: no hook watches files at all. */
 static bool watch_names(const struct watch *w, struct strv *ret)
 {
     CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(w->hooks);

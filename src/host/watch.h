@@ -1,10 +1,10 @@
 /*
- * Files that FileChanged hooks want to hear of.
+ * Files that FileChanged hooks watch.
  *
  * A matcher of that event is also a list of names ("a.env|b.env"), files in the session's folder;
- * hooks add others by watchPaths, whose last word counts. Nobody waits for a change: whoever is
- * about to act looks, as for settings (reload.h), and a file is compared with how it was at the
- * look before. So a change is told at the next turn, step or call. Any thread.
+ * hooks add others by watchPaths, whose last value counts. Nothing waits for a change: the agent
+ * checks before it acts, as for settings (reload.h), and compares a file with its state at the
+ * previous check. So a change is reported at the next turn, step or call. Any thread.
  */
 #pragma once
 

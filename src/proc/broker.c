@@ -52,7 +52,7 @@ static const struct sock_filter broker_filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-/* The same with what is observed. */
+/* The same with observed ones. */
 #define BROKER_WITHOUT_CONNECT 2
 #ifdef SYS_open
 #define BROKER_OPENS 2
@@ -76,8 +76,8 @@ static const struct sock_filter broker_filter_observing[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-/* Of a job on trial: also what listens, and what may be sent without a connection. Not sendmsg(2),
- * by which the leader sends what is asked by: resolvers do not use it. */
+/* For a job on trial: also calls that listen, and those that can send without a connection. Not
+ * sendmsg(2), by which the leader sends the descriptor of the filter: resolvers do not use it. */
 static const struct sock_filter broker_filter_trial[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 9 + BROKER_OPENS, 0),
@@ -118,7 +118,7 @@ CHILD_FN static struct sock_fprog broker_program(const struct confine_image *ima
 
 CHILD_FN static int broker_listen(const struct sock_fprog *program)
 {
-    /* A signal must not have a program connect a second time what is connected already. Before
+    /* A signal must not make a program connect a second time when it is connected already. Before
      * Linux 5.19 it may. */
     long asks =
         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
@@ -287,7 +287,7 @@ static bool broker_is_listed(const struct confine_image *image, int root, const 
     return false;
 }
 
-/* Without waiting for anybody for long. */
+/* Without a long wait. */
 int broker_connect(int socket, const void *at, socklen_t len)
 {
     int flags = fcntl(socket, F_GETFL);
@@ -378,7 +378,7 @@ int broker_answer_connect(const struct confine_image *image, const struct seccom
     struct broker_question q = {.socket = -1, .root = -1};
     int rc = broker_read(&q, asked);
 
-    /* Its number may mean somebody else by now. */
+    /* Its number may belong to another process now. */
     if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) == 0)
         rc = broker_decide(image, &q);
     broker_question_release(&q);
@@ -398,7 +398,7 @@ bool broker_answer(struct confine_image *image)
 
     memset(&asked, 0, sizeof(asked)); /* or the kernel refuses */
     if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
-        return errno == ENOENT || errno == EINTR; /* whoever asked is gone */
+        return errno == ENOENT || errno == EINTR; /* the asking process is gone */
     if (asked.data.nr == SYS_flock && !image->is_view) {
         broker_lock_answer(image, &asked);
         return true;
@@ -413,7 +413,7 @@ bool broker_answer(struct confine_image *image)
     } else {
         answer.error = -broker_answer_connect(image, &asked);
     }
-    /* Fails when nobody waits any more. */
+    /* Fails when the process no longer waits. */
     if (ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 && is_observed)
         observe_keep(image);
     return true;

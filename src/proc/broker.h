@@ -43,14 +43,14 @@ void broker_hurry(const struct confine_image *image);
 bool broker_answer(struct confine_image *image);
 
 /* broker_lock.c: answers now, or later by broker_lock_again(), which is to be called after this
- * many milliseconds; -1: nobody waits for a lock. */
+ * many milliseconds; -1: no process waits for a lock. */
 void broker_lock_answer(const struct confine_image *image, const struct seccomp_notif *asked);
 int broker_lock_pause_ms(void);
 void broker_lock_again(const struct confine_image *image);
 
 /* ---- for fence.c ---- */
 
-/* What is known of a connect(2). Descriptors are -1 until they are had. */
+/* The known facts about a connect(2). Descriptors are -1 until they are set. */
 struct broker_question {
     pid_t thread;
     int socket; /* a copy of the program's */
@@ -59,7 +59,7 @@ struct broker_question {
     socklen_t len;
 };
 
-/* 0, or the errno that the program gets; what was opened until then is released by the caller. */
+/* 0, or the errno that the program gets; the caller releases what was opened so far. */
 int broker_read(struct broker_question *q, const struct seccomp_notif *asked);
 void broker_question_release(struct broker_question *q);
 /* The unix socket that was asked for, from the program's root; EACCES: an abstract name. */

@@ -1,11 +1,11 @@
 /*
  * broker_lock: flock(2) of a confined job, called by the warden in its place.
  *
- * A file that can be read can be locked, and whoever holds the lock stops every program outside
- * that waits for it. So a job locks only what it may write: files that it opened on a mount that is
- * not read-only. The lock belongs to the open file, which the warden has a copy of; what the
- * program does with its descriptor meanwhile makes no difference. Who has to wait is asked for
- * again every few milliseconds. Runs in the warden.
+ * A readable file can be locked, and the holder of the lock stops every program outside that waits
+ * for it. So a job locks only what it may write: files that it opened on a mount that is not
+ * read-only. The lock belongs to the open file, which the warden has a copy of; so it does not
+ * matter what the program does with its descriptor. Waiting requests are retried every few
+ * milliseconds. Runs in the warden.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -31,7 +31,7 @@ static struct lock_waiting {
 } lock_waiting[LOCK_MAX_WAITING];
 static size_t lock_count;
 
-/* Pipes and what else has no name are nobody else's. */
+/* Pipes and other nameless files are not shared with others. */
 static bool lock_is_allowed(int file)
 {
     struct statfs fs;
@@ -48,7 +48,8 @@ static void lock_send(const struct confine_image *image, uint64_t id, int error)
 {
     struct seccomp_notif_resp answer = {.id = id, .error = -error};
 
-    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails when nobody waits any more */
+    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND,
+          &answer); /* fails when the process no longer waits */
 }
 
 /* False: there are too many. */
@@ -70,7 +71,7 @@ void broker_lock_answer(const struct confine_image *image, const struct seccomp_
     int file = broker_take_file((pid_t)asked->pid, (int)asked->data.args[0]);
     int rc = file < 0 ? errno : 0;
 
-    /* Its number may mean another process by now. */
+    /* Its number may belong to another process now. */
     if (rc == 0 && ioctl(image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) < 0)
         rc = ESRCH;
     else if (rc == 0 && operation != LOCK_UN && !lock_is_allowed(file))

@@ -3,7 +3,7 @@
  *
  * The parent had other threads, any of which may have held any lock at the fork, so that only plain
  * system calls are made here: no heap, no stdio, no logging. The memory is still the warden's,
- * which stands still meanwhile.
+ * which is suspended.
  */
 #include "proc/child.h"
 
@@ -88,7 +88,7 @@ CHILD_FN _Noreturn void child_exec(const struct launch_plan *plan, pid_t parent,
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(127); /* it died before the line above; nobody would ever end us */
+        _exit(127); /* it died before the line above; nothing would ever end us */
     if (plan->pty && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
         child_fail(ret, CHILD_TERMINAL, errno);
     if (plan->confine && !confine_drop_rights(plan->confine))

@@ -8,8 +8,8 @@
 
 struct launch_plan;
 
-/* For functions that run on borrowed memory and never return: what AddressSanitizer notes about
- * their frames would stay behind. */
+/* For functions that run on borrowed memory and never return: AddressSanitizer's records of their
+ * frames would remain. */
 #define CHILD_FN __attribute__((no_sanitize_address))
 
 enum child_stage {
@@ -26,7 +26,7 @@ enum child_stage {
     CHILD_EXEC,
 };
 
-/* What a confinement that failed at a stage lacks: "no mounts of its own". */
+/* The part of a confinement that failed at a stage, as text. */
 const char *child_lacks(enum child_stage stage);
 
 /* What went wrong, left in memory that the child and its warden share until the exec. */

@@ -43,10 +43,10 @@ static struct confine_state {
         CONFINE_UNASKED,
         CONFINE_ASKED,
         CONFINE_KNOWN
-    } stage; /* of what is not known yet */
+    } stage; /* of the unknown part */
     bool works;
     char why[CONFINE_WHY_BYTES];
-    pid_t leaving; /* whoever has tried it, until it is reaped; 0: nobody */
+    pid_t leaving; /* the process that tried it, until it is reaped; 0: none */
 } confine_states[ARRAY_LEN(confine_backends) + ARRAY_LEN(confine_views)];
 static struct gate confine_gate = GATE_INIT; /* of their stages */
 

@@ -1,9 +1,9 @@
 /*
  * What a job may touch, enforced by the kernel.
  *
- * A confinement says what is wanted, a backend of the table how it is had. What cannot be had is
- * refused (ERR_UNSUPPORTED): no job that was to be confined ever runs unconfined. Whether a backend
- * works here is found out when somebody asks for the first time, and kept.
+ * A confinement says what is wanted, a backend of the table how to get it. If that is impossible,
+ * the job is refused (ERR_UNSUPPORTED): a job that should be confined never runs unconfined.
+ * Whether a backend works here is tested on first use, and remembered.
  *
  * Paths are absolute; where rules meet, the one for the deepest path wins, and for one and the same
  * path hidden, read_only, shown, write, in this order. Symbolic links in them are followed once,
@@ -14,32 +14,32 @@
  * A confined job
  *
  *   - writes, creates, removes, renames and changes modes, owners and times below write only;
- *     elsewhere: EROFS ("Read-only file system"). /tmp is no exception: give a folder of its own
+ *     elsewhere: EROFS ("Read-only file system"). /tmp is no exception: give it a private folder
  *     and set TMPDIR;
  *   - finds nothing below hidden: EACCES ("Permission denied") for ordinary users, for root (whom
  *     modes do not stop) an empty folder or file;
- *   - opens the harmless devices only (null, zero, full, random, urandom, tty, and terminals of its
- *     own); others: EACCES. /dev/shm is its own, empty at first, and so are System V IPC and
- *     message queues;
+ *   - opens the harmless devices only (null, zero, full, random, urandom, tty, and its own private
+ *     terminals); others: EACCES. /dev/shm is private and empty at first, and so are System V IPC
+ *     and message queues;
  *   - has the sockets that net, unix_sockets and sockets allow; others: EACCES. socketpair(AF_UNIX)
- *     is always there, for streams and packets; for datagrams, which could be sent to anybody, only
- *     with unix_sockets. No abstract name of a socket reaches out of the job;
- *   - signals nobody but itself, and traces or looks into nobody's memory: it has a PID
- *     namespace and a /proc of its own, in which it sees no other process. Where a part of /proc is
- *     covered, as in most containers, "landlock" keeps the old /proc. Within the job debuggers
+ *     is always there, for streams and packets; for datagrams, which could be sent to any process,
+ *     only with unix_sockets. No abstract name of a socket reaches out of the job;
+ *   - signals, traces and reads the memory of no process outside: it has a private PID namespace
+ *     and /proc, in which it sees no other process. Where a part of /proc is covered, as in most
+ *     containers, "landlock" keeps the old /proc. Within the job debuggers
  * work;
  *   - mounts nothing, has no namespaces, keyrings, io_uring, userfaultfd, bpf or perf, gives no
  *     setuid bits and file capabilities, types nothing into terminals: EPERM, or ENOSYS where
  *     programs then go on without;
- *   - gains nothing by setuid programs (sudo does not work); as root it keeps what is needed to
+ *   - gains nothing by setuid programs (sudo does not work); as root it keeps the capabilities to
  *     handle files of all owners, and nothing else.
  *
- * Everything else is as without: background processes, environment, terminal, working folder,
- * time, signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to nobody,
- * because the job lives in a user namespace. The name of its terminal is not to be had ("tty" says
+ * Everything else is unchanged: background processes, environment, terminal, working folder, time,
+ * signals from tenax, PROC_EXIT. For ordinary users files of others seem to belong to user nobody,
+ * because the job lives in a user namespace. It cannot get the name of its terminal ("tty" says
  * "not a tty"; /dev/tty works).
  *
- * Both backends are the same but for Landlock. Without it named pipes outside that the user may
+ * Both backends are the same except for Landlock. Without it named pipes outside that the user may
  * write can be written. Without Landlock, and before Linux 6.12, net and unix_sockets cannot both
  * be open: abstract sockets would reach out.
  */
@@ -53,19 +53,19 @@ struct err;
 
 #define CONFINE_MAX_PATHS 512
 
-/* When a folder that was made for a rule (read_only) was last changed, as it says itself: whoever
- * finds it so, perhaps left by a process that was killed, may remove it. */
+/* The mtime of a folder that was made for a rule (read_only): a process that finds such a folder,
+ * perhaps left by a killed one, may remove it. */
 #define CONFINE_MADE_TIME 1
 
-/* Makes such a folder before there is a job. What is there already stays as it is. False: it cannot
- * be made. */
+/* Makes such a folder before there is a job. An existing file stays as it is. False: it cannot be
+ * made. */
 bool confine_make_folder(const char *path);
 
 /* In the job, where connections to the proxy go: 127.0.0.1 and this port. */
 #define CONFINE_PROXY_PORT 3128
 
 enum confine_net {
-    CONFINE_NET_OPEN, /* that of the machine; abstract unix sockets are closed all the same */
+    CONFINE_NET_OPEN, /* that of the machine; abstract unix sockets are still closed */
     CONFINE_NET_NONE, /* no address families at all */
     /* TCP to the proxy, and between programs of the job on 127.0.0.1 and ::1. Each connection that
      * a program makes to CONFINE_PROXY_PORT is passed on to tenax as it is, unread. */
@@ -81,8 +81,8 @@ enum confine_net {
 struct confine_overlay {
     const char *at;           /* absolute, without links, exists; not the root */
     const char *const *lower; /* ends with NULL, topmost first; usually {at, NULL} */
-    /* A private folder, which holds no lower one. It may already hold files, and
-     * whiteouts (character devices 0:0) that hide what is below. "y" as the extended attribute
+    /* A private folder, which holds no lower one. It may already hold files, and whiteouts
+     * (character devices 0:0) that hide the lower ones. "y" as the extended attribute
      * user.overlay.opaque hides everything below a folder. */
     const char *upper;
     const char *work; /* an empty private folder on the file system of upper */
@@ -106,7 +106,7 @@ struct confine_overlay {
  */
 #define CONFINE_MAX_RECORDS ((size_t)64 << 20)
 
-/* Lists end with NULL; a NULL list is empty, but for write. */
+/* Lists end with NULL; a NULL list is empty, except for write. */
 struct confinement {
     /* Folders and files that may be written, as far as the user may; missing ones are skipped.
      * NULL: everything; an empty list: nothing. */
@@ -131,7 +131,7 @@ struct confinement {
      * of jobs. The other end gets one packet per connection (packet_receive(end, &fd, 1)). When it
      * is full or closed, connections are closed. */
     int proxy;
-    bool unix_sockets; /* AF_UNIX by path, to whoever listens on this machine */
+    bool unix_sockets; /* AF_UNIX by path, to any listener on this machine */
     /* Where that is closed: streams to these, and no other. One that is missing may come later. One
      * that lies below anything that the job may write stays closed, because any other socket could
      * be put in its place; one below hidden is not found. Not with NET_OPEN: ERR_BAD_INPUT. */
@@ -139,12 +139,12 @@ struct confinement {
 
     const struct confine_backend *by; /* NULL: confine_backend() */
 
-    /* Mounted before any other rule is applied, so that the rules above are about what is seen
-     * through them; the one at the deepest path wins. Below an overlay a missing path of read_only
-     * is skipped. */
+    /* Mounted before any other rule is applied, so that the rules above apply to the view through
+     * them; the one at the deepest path wins. Below an overlay a missing path of read_only is
+     * skipped. */
     const struct confine_overlay *overlays;
     size_t overlay_count;
-    /* A view has a PID namespace and a /proc of its own, too. */
+    /* A view has a private PID namespace and /proc, too. */
     bool own_processes;
     /* Nothing but the view is wanted: overlays, own_processes, observe, and mounts for write,
      * read_only and hidden. No Landlock, no system call is refused, no capability is dropped,
@@ -196,9 +196,9 @@ const struct confine_backend *confine_backend_named(const char *name);
  * beside it wait for what it finds, all others take nothing. */
 bool confine_works(const struct confine_backend *by, const char **ret_why);
 
-/* Whoever has tried is gone at once, but the kernel takes its time to clear away what it had, up to
- * some milliseconds. It is reaped by a later confine_works(), by this, and at the latest by
- * proc_shutdown(), which does not wait for it either. */
+/* The process that tried ends at once, but the kernel needs up to some milliseconds to clean up
+ * after it. It is reaped by a later confine_works(), by this, and at the latest by proc_shutdown(),
+ * which does not wait for it either. */
 void confine_reap(bool waits);
 
 /* The first that works, "none" when none does. Tests choose by TENAX_TEST_SANDBOX=<name>. */
@@ -214,6 +214,6 @@ bool confine_observe_works(const char **ret_why);
 /* Whether it asks for anything at all. NULL does not. */
 bool confine_is_asked(const struct confinement *c);
 
-/* ERR_UNSUPPORTED when it cannot be had, with the words that say what is missing; ERR_BAD_INPUT
- * for a path that is not absolute; ERR_TOO_BIG for too many. NULL asks for nothing. */
+/* ERR_UNSUPPORTED when it is impossible here, with a text about the missing part; ERR_BAD_INPUT for
+ * a path that is not absolute; ERR_TOO_BIG for too many. NULL asks for nothing. */
 int confine_check(const struct confinement *c, struct err *err);

@@ -45,7 +45,7 @@ static bool enter_write_file(const char *path, const char *text)
     return written;
 }
 
-/* Everybody is who they were, and nobody else. */
+/* Maps each id to itself, and no others. */
 static bool enter_write_map(const char *path, unsigned id)
 {
     char text[32];
@@ -148,7 +148,7 @@ void confine_prepare(int namespaces, struct confine_ahead *ret)
     }
 }
 
-/* While paths still lead to what is to be confined, and not to mounts of ours. */
+/* While paths still lead to the files to be confined, and not to mounts of ours. */
 static bool enter_take_rules(struct confine_image *image, struct confine_rules *rules)
 {
     bool made = true;

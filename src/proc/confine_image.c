@@ -24,7 +24,7 @@
 #include "proc/syscall_filter.h"
 
 /* As root: files of all owners can be handled, as builds and package managers do. Mounts and
- * Landlock hold all the same. */
+ * Landlock still apply. */
 #define IMAGE_ROOT_KEEPS                                                                           \
     (1ULL << CAP_CHOWN | 1ULL << CAP_DAC_OVERRIDE | 1ULL << CAP_FOWNER | 1ULL << CAP_FSETID)
 
@@ -121,7 +121,7 @@ static void image_add_readable(struct buf *image, const struct confinement *c)
     ((struct confine_image *)image->ptr)->readable_count = count;
 }
 
-/* By paths: a folder comes before what is in it. */
+/* By paths: a folder comes before its contents. */
 static int image_cmp_overlays(const void *a, const void *b)
 {
     return strcmp((*(const struct confine_overlay *const *)a)->at,
@@ -281,8 +281,8 @@ static void kit_take_sockets(struct confine_kit *kit, const struct confinement *
     }
 }
 
-/* By the very list that has somebody answer (confine_enter.c): where nobody does, ASKED would let
- * every connect(2) through. */
+/* By the same list that decides whether a broker answers (confine_enter.c): without a broker, ASKED
+ * would let every connect(2) through. */
 static enum filter_unix kit_unix(const struct confine_kit *kit, const struct confinement *c)
 {
     if (c->net == CONFINE_NET_TRIAL)

@@ -18,7 +18,7 @@ struct err;
 struct observer;
 struct proc_spec;
 
-/* As they are sent; what is not needed is left out. */
+/* As they are sent; unneeded ones are left out. */
 enum confine_fd {
     CONFINE_PROXY,   /* where connections are passed on */
     CONFINE_RECORDS, /* where is written what the job does */
@@ -36,7 +36,7 @@ struct confine_image_step {
     enum confine_step_what what;
     bool is_dir;
     bool has_inner;
-    int tree;    /* the warden's: a copy of what is there, not yet mounted */
+    int tree;    /* the warden's: a copy of the existing tree, not yet mounted */
     size_t path; /* from the image's start */
 };
 
@@ -67,10 +67,10 @@ struct confine_image {
     int ruleset;          /* the warden's; -1: none */
     int listener;         /* the warden's: for the proxy; -1: none */
     size_t sockets;       /* from the image's start: paths, each with its end (broker.h) */
-    size_t socket_count;  /* 0: nothing asks, and the filter lets nobody have such sockets */
+    size_t socket_count;  /* 0: nothing asks, and the filter denies such sockets */
     int hand[2];          /* the warden's: the leader gives it `asks` by the second */
-    int asks;             /* the warden's; -1: nobody asks */
-    size_t overlays;      /* from the image's start; what is in others comes later */
+    int asks;             /* the warden's; -1: nothing asks */
+    size_t overlays;      /* from the image's start; strings inside others come later */
     size_t overlay_count;
     size_t observed; /* from the image's start: folders, each with its end */
     size_t observed_count;
@@ -102,7 +102,7 @@ int confine_kit_init(struct confine_kit *kit, const struct confinement *c,
 /* For a try by ourselves, to be had fast: one of each kind of limit that a job may get, but no rule
  * for any file, and a filter of one instruction. */
 int confine_kit_init_try(struct confine_kit *kit, const char *backend, struct err *err);
-/* The same for a view: mounts of its own, and none of them made. */
+/* The same for a view: private mounts, and none of them made. */
 int confine_kit_init_try_view(struct confine_kit *kit, struct err *err);
 void confine_kit_close(struct confine_kit *kit); /* the descriptors, once they are sent */
 void confine_kit_release(struct confine_kit *kit);

@@ -1,6 +1,6 @@
 /*
- * confine_map: from rules to steps. All of it is one sorted list: in it a folder stands before what
- * is below it, so that "the deepest rule wins" is "the last one that applies", and mounts that are
+ * confine_map: from rules to steps. All of it is one sorted list: in it a folder stands before its
+ * contents, so that "the deepest rule wins" is "the last one that applies", and mounts that are
  * made in its order cover each other as they should. Runs on the thread that calls proc_start().
  */
 #include "proc/confine_map.h"
@@ -202,7 +202,7 @@ static bool map_needs_pins(const struct confine_step *step, const struct confine
 }
 
 /* A folder with a mount on it cannot be renamed, but one above it could be, and another be made in
- * its place, without what was read-only in it. */
+ * its place, without its read-only contents. */
 static void map_add_pins(struct confine_map *m)
 {
     size_t len = m->steps.len;
@@ -248,13 +248,13 @@ static bool map_is_walked(const struct confine_map *m, const struct buf *at)
     return map_is_in(buf_cstr(&m->walked), buf_cstr(at));
 }
 
-/* What is done with a link that lies where the job may write, who could have it lead anywhere. */
+/* How to treat a link in a place that the job may write: the job could make it lead anywhere. */
 enum map_links {
     MAP_NEVER,  /* it is not followed */
     MAP_PINNED, /* it must not come to lead elsewhere */
 };
 
-/* As the kernel walks: `at` has no links any more, `rest` is what is still to come. */
+/* As the kernel walks: `at` has no links any more, `rest` is still to come. */
 static bool map_walk(struct confine_map *m, enum map_links links, struct buf *at, struct buf *rest)
 {
     char target[PATH_MAX];
@@ -413,7 +413,7 @@ static void map_keep_missing(struct confine_map *m, char *path, bool is_folder)
     } while (slash);
 }
 
-/* After the writable ones are sorted in: what is to become of a missing one depends on them. */
+/* After the writable ones are sorted in: the treatment of a missing one depends on them. */
 static void map_add_read_only(struct confine_map *m, const char *const *list)
 {
     CLEANUP(strv_release) struct strv found = STRV_INIT;
@@ -442,7 +442,7 @@ static void map_add_hidden(struct confine_map *m, const char *const *list)
     map_add_all(m, STEP_HIDE, list);
 }
 
-/* What is closed is so wherever else it is mounted, too. */
+/* Closed paths are closed wherever else they are mounted, too. */
 static void map_add_elsewhere(struct confine_map *m)
 {
     struct mount_table mounts;

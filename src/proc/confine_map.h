@@ -1,5 +1,5 @@
 /*
- * The paths of a confinement, made into what is to be done with mounts, in order.
+ * Turns the paths of a confinement into mount operations, in order.
  *
  * Each rule becomes a step for one existing path without symbolic links on the way to it; those
  * that would change nothing are left out. A step's folder comes before everything below it. Private

@@ -1,9 +1,9 @@
 /*
- * confine_mounts: overlays come first. Then what is to stay writable is copied, all of the rest is
- * made read-only and free of devices in one call, what is to be read-only or shown is copied then;
- * after that the copies are mounted over where they came from, folders before what is in them, and
- * hidden places get something empty over them. Paths have no symbolic links any more, and none is
- * followed: a job that runs beside this one could have put one there.
+ * confine_mounts: overlays come first. Then paths that stay writable are copied, everything else is
+ * made read-only and free of devices in one call, and read-only or visible paths are copied; after
+ * that the copies are mounted over their origins, folders before their contents, and hidden places
+ * are covered by something empty. Paths have no symbolic links any more, and none is followed: a
+ * job that runs beside this one could have put one there.
  *
  * Runs in the warden; plain system calls only.
  */
@@ -66,7 +66,7 @@ static int mounts_open(const char *path)
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-/* What is there, with everything mounted below it, as a tree that is not mounted itself. */
+/* The existing files, with everything mounted below, as a tree that is not mounted itself. */
 static int mounts_copy(int at)
 {
     return (int)syscall(SYS_open_tree, at, "",
@@ -161,8 +161,8 @@ static size_t mounts_put_fd(char *text, size_t at, const char *before, int fd)
     return at;
 }
 
-/* What the kernel leaves in the folder, so that its owner can remove it: a folder without any mode,
- * and a mark against a second mount of what was not synced. */
+/* Opens the kernel's leftovers in the folder, so that its owner can remove it: a folder without any
+ * mode, and a mark against a second mount of unsynced data. */
 static void mounts_open_work(int work)
 {
     int rc;
@@ -214,7 +214,7 @@ static void mounts_close_layers(const struct confine_image *image,
     }
 }
 
-/* What is in an overlay can be read wherever it is mounted. */
+/* Files in an overlay can be read wherever it is mounted. */
 static bool mounts_allow_overlay(const struct confine_image *image, size_t i,
                                  const struct confine_rules *rules)
 {
@@ -234,7 +234,7 @@ bool confine_mounts_overlay(const struct confine_image *image, const struct conf
 
     if (!image->overlay_count)
         return true;
-    /* Otherwise what is mounted here would show outside, wherever that is shared. */
+    /* Otherwise mounts made here would show outside, wherever that is shared. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || !mounts_open_layers(image, layers))
         return false;
     for (size_t i = 0; i < image->overlay_count; i++) {
@@ -255,7 +255,7 @@ static bool mounts_is_missing(const struct confine_image *image)
     return image->overlay_count && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* By one and the same descriptor, so that what is written is what the rule is about. */
+/* By one and the same descriptor, so that the rule applies to the file that is written. */
 static bool mounts_copy_step(const struct confine_image *image, const struct confine_rules *rules,
                              struct confine_image_step *step)
 {
@@ -343,7 +343,7 @@ static bool mounts_add_terminal_maker(void)
     return added || errno == ELOOP || errno == ENOENT; /* it is a link to it, or missing */
 }
 
-/* Shared memory and terminals that nobody else has. */
+/* Private shared memory and terminals. */
 static bool mounts_add_devices(const struct confine_image *image)
 {
     if (mount("tmpfs", MOUNTS_SHM, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
@@ -354,8 +354,8 @@ static bool mounts_add_devices(const struct confine_image *image)
     return !mounts_bars_devices(image) || mounts_add_terminal_maker();
 }
 
-/* Something empty, which nobody who is stopped by modes can even list. It lies in the job's shared
- * memory for a moment. */
+/* Something empty, which cannot even be listed by processes subject to modes. It lies in the job's
+ * shared memory for a moment. */
 static int mounts_make_empty(bool is_dir)
 {
     const char *path = is_dir ? MOUNTS_EMPTY_DIR : MOUNTS_EMPTY_FILE;
@@ -380,7 +380,7 @@ static int mounts_make_empty(bool is_dir)
     return tree;
 }
 
-/* Only now: what is removed cannot be mounted any more. */
+/* Only now: a removed file cannot be mounted any more. */
 static void mounts_drop_empty(const struct mounts_empty *empty)
 {
     if (empty->dir >= 0) {
@@ -541,7 +541,7 @@ bool confine_mounts_take(struct confine_image *image, const struct confine_rules
     bool taken;
     int sys;
 
-    /* Otherwise what is mounted here would show outside, wherever that is shared. */
+    /* Otherwise mounts made here would show outside, wherever that is shared. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         !mounts_copy_steps(image, rules, /*writable=*/true))
         return false;

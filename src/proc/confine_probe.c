@@ -1,6 +1,6 @@
 /*
- * confine_probe: a child that confines itself and does nothing else, or mounts an overlay; a job
- * that is observed, or has processes of its own. Any thread.
+ * confine_probe: a child that only confines itself, or mounts an overlay; a job that is observed,
+ * or has private processes. Any thread.
  */
 #include "proc/confine_probe.h"
 
@@ -122,7 +122,7 @@ bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving)
     return works;
 }
 
-/* In a file system of its own, over a folder that every machine has. */
+/* In a private file system, over a folder that every machine has. */
 static bool probe_mount_overlay(void)
 {
     return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -172,7 +172,8 @@ bool confine_probe_observe(char *ret_why, size_t size, pid_t *ret_leaving)
     return false;
 }
 
-/* Without a /proc of its own the job would see the processes of others, and by them their files. */
+/* Without a private /proc the job would see the processes of others, and through them their
+ * files. */
 static bool probe_own_processes(char *ret_why, size_t size)
 {
     static const char *const argv[] = {"/bin/sh", "-c", ":", NULL};

@@ -41,7 +41,7 @@
 #define RULES_LIST_BYTES 4096
 #define RULES_FIRST_FD 3 /* below are the job's, which come later */
 
-/* Terminals and shared memory of its own are added when they exist. */
+/* Private terminals and shared memory are added when they exist. */
 static const char *const rules_devices[] = {
     "null", "zero", "full", "random", "urandom", "tty", "ptmx",
 };
@@ -73,7 +73,7 @@ static bool rules_allow(int ruleset, int dir, const char *name, uint64_t rights)
     int sys;
 
     if (fd < 0)
-        return true; /* what is not there need not be reached */
+        return true; /* a missing file need not be reached */
     allowed = landlock_allow(ruleset, fd, rights) == 0;
     sys = errno;
     close(fd);
@@ -173,7 +173,7 @@ bool confine_rules_make_trial(struct confine_rules *r, const struct confine_imag
         struct stat st;
 
         if (at < 0)
-            continue; /* what is not there need not be reached */
+            continue; /* a missing file need not be reached */
         allowed = fstat(at, &st) == 0 &&
                   confine_rules_add(r, at, S_ISDIR(st.st_mode), /*is_writable=*/false);
         close(at);

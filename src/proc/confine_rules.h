@@ -5,9 +5,9 @@
  * waits for a job has that part ready before it knows which (confine_enter.h); what a job may write
  * is added when it comes.
  *
- * A rule is about a file itself and follows it wherever it goes. Rules that were made ahead give
- * nothing but reading and the harmless devices, so that old ones never open what is closed; they
- * may miss what has come since, and then they are made again.
+ * A rule applies to a file itself and follows it wherever it goes. Rules made ahead grant only
+ * reading and the harmless devices, so that old ones never open closed files; they may miss later
+ * files, and are then made again.
  *
  * Plain system calls only.
  */
@@ -38,7 +38,7 @@ bool confine_rules_make(struct confine_rules *r);
 bool confine_rules_make_scopes(struct confine_rules *r);
 /* Of a job on trial: nothing can be read but what its image lists. */
 bool confine_rules_make_trial(struct confine_rules *r, const struct confine_image *image);
-/* Whether what was made still says all that it should. */
+/* Whether the prepared rules are still complete. */
 bool confine_rules_hold(const struct confine_rules *r);
 
 /* More for one job; at: opened with O_PATH. */

@@ -1,7 +1,6 @@
 /*
- * fence: opened files are looked up as the job sees them, connections by the address that was
- * copied. A name server is played by nobody: the question sent to it names the host. Runs in the
- * warden.
+ * fence: opened files are looked up as the job sees them, connections by the copied address. There
+ * is no fake name server: the query sent to it names the host. Runs in the warden.
  */
 #include "proc/fence.h"
 
@@ -254,8 +253,8 @@ static bool fence_is_inet(const struct sockaddr_storage *at, socklen_t len)
            (at->ss_family == AF_INET6 && len >= sizeof(struct sockaddr_in6));
 }
 
-/* What is sent, and where to; sends by a connected socket have no address of their own. Nothing
- * leaves the job either way. */
+/* The data and its destination; sends on a connected socket have no address. Nothing leaves the job
+ * either way. */
 struct fence_send {
     uint64_t bytes, len;
     struct sockaddr_storage to;
@@ -314,7 +313,7 @@ static enum fence_verdict fence_send(struct fence *f)
     return FENCE_STOP;
 }
 
-/* A name server that says nothing: what it is asked shows in what is sent to it. */
+/* A silent name server: queries show in the data sent to it. */
 static int fence_connect_silent(int socket, int family)
 {
     struct sockaddr_in four = {.sin_family = AF_INET,
@@ -347,7 +346,7 @@ static enum fence_verdict fence_connect_unix(struct fence *f, const struct broke
     int rc = broker_path(q, path);
     int fd;
 
-    if (rc == EACCES) { /* an abstract name: that of another program of the job, or nobody's */
+    if (rc == EACCES) { /* an abstract name: that of another program of the job, or unused */
         f->rc = broker_connect(q->socket, &q->at, q->len);
         return FENCE_RETURN;
     }
@@ -378,7 +377,7 @@ static enum fence_verdict fence_connect_inet(struct fence *f, const struct broke
     getsockopt(q->socket, SOL_SOCKET, SO_TYPE, &kind, &len);
     if (fence_is_loopback(&q->at)) {
         f->rc = broker_connect(q->socket, &q->at, q->len);
-        /* Outside somebody may listen there. */
+        /* Outside there may be a listener. */
         if (f->rc != ECONNREFUSED || kind != SOCK_STREAM || f->image->listens)
             return FENCE_RETURN;
     } else if (kind == SOCK_DGRAM) { /* nothing is sent yet */
@@ -404,7 +403,7 @@ static enum fence_verdict fence_connect(struct fence *f)
         return FENCE_RETURN;
     }
     f->rc = broker_read(&q, f->asked);
-    /* Its number may mean somebody else by now. */
+    /* Its number may belong to another process now. */
     if (f->rc == 0 && ioctl(f->image->asks, SECCOMP_IOCTL_NOTIF_ID_VALID, &f->asked->id) == 0) {
         if (q.len >= sizeof(sa_family_t) && q.at.ss_family == AF_UNIX)
             verdict = fence_connect_unix(f, &q);
@@ -455,7 +454,7 @@ static size_t fence_request_host(const char *head, size_t len, char ret[FENCE_MA
     return n;
 }
 
-/* Whoever connects may be stopped in its next call, which waits for us: nothing is waited for. */
+/* The connecting process may be stopped in its next call, which waits for us: so do not wait. */
 int fence_take_connection(struct confine_image *image)
 {
     int connection = accept4(image->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -524,6 +523,7 @@ bool fence_answer(struct confine_image *image, const struct seccomp_notif *asked
         answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     else
         answer.error = -f.rc;
-    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND, &answer); /* fails when nobody waits any more */
+    ioctl(image->asks, SECCOMP_IOCTL_NOTIF_SEND,
+          &answer); /* fails when the process no longer waits */
     return true;
 }

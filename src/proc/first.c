@@ -1,5 +1,5 @@
 /*
- * first: a mount, a clone, and a loop of waits. Runs in a process of its own, which never execs.
+ * first: a mount, a clone, and a loop of waits. Runs in a separate process, which never execs.
  */
 #include "proc/first.h"
 

@@ -22,7 +22,7 @@ struct first_report {
     pid_t leader; /* as the warden sees it; 0: there was none */
     /* The rest when is_over: */
     bool is_over; /* the leader has ended */
-    bool alone;   /* nobody else is left: the first process ends, too */
+    bool alone;   /* no other process is left: the first process ends, too */
     int code;     /* as si_code and si_status of the leader */
     int status;
     char dir[PATH_MAX]; /* where the leader was in the end; "" unless tell_dir */

@@ -37,7 +37,7 @@ static void foreground_watch(pid_t pid, struct cancel *cancel)
 
     if (fd < 0 || cancel_wait_fd(cancel, fd, /*ms=*/-1, /*err=*/NULL) >= 0)
         return;
-    kill(pid, SIGTERM); /* not waited for yet, so it is nobody else */
+    kill(pid, SIGTERM); /* not waited for yet, so the number is still its own */
     kill(pid, SIGCONT); /* one that is stopped hears nothing */
     if (cancel_wait_fd(/*c=*/NULL, fd, FOREGROUND_GRACE_MS, /*err=*/NULL) <= 0)
         kill(pid, SIGKILL);
@@ -58,7 +58,7 @@ static int foreground_wait(pid_t pid, struct cancel *cancel, int *ret_code, stru
     return 0;
 }
 
-/* The proc thread looks whom it has left behind. */
+/* The proc thread checks for leftover processes. */
 static void foreground_over(void)
 {
     struct order *order = mem_zalloc(sizeof(*order));

@@ -3,14 +3,14 @@
  *
  * Unlike jobs (proc.h) it stays in our process group and session, so that the terminal's own
  * signals, Ctrl-Z and a new size among them, reach it as they reach us; and it is neither watched
- * nor confined. Whoever calls has given the terminal away before, and finds its mode as it was.
- * Any thread; waits.
+ * nor confined. The caller has given the terminal away before, and finds its mode unchanged. Any
+ * thread; waits.
  *
- * What it leaves behind in a session of its own, as "emacsclient -a ''" starts a server, is a guest
- * and outlives us. A guest is who is our child when the program has ended, or when we end, while no
- * job has lost its warden: then nobody of a job can be. In doubt jobs come first: who was not known
- * as a guest before a warden was killed is ended with what it guarded. A clipboard's program, which
- * stays until another one is asked, is run here for the same reason.
+ * Processes that it leaves in a session of their own, as "emacsclient -a ''" starts a server, are
+ * guests and outlive us. A guest is a child of ours when the program has ended, or when we end,
+ * while no job has lost its warden: then it cannot belong to a job. In doubt jobs come first: a
+ * process not known as a guest before a warden was killed is ended with the warden's job. A
+ * clipboard's program, which stays until another one is asked, is run here for the same reason.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ struct foreground {
     const char *const *argv; /* argv[0] is looked up in PATH */
     char *const *envp;
     const char *dir; /* NULL: ours */
-    /* 0: it has the terminal. Else what it reads: it has no terminal then, a session of its own,
-     * and what it says goes nowhere. */
+    /* 0: it has the terminal. Else its standard input: it then has no terminal and a separate
+     * session, and its output is dropped. */
     int input;
     struct cancel *cancel; /* ends it: SIGTERM, and when that is not enough SIGKILL; NULL: none */
 };

@@ -1,5 +1,5 @@
 /*
- * glance: one child, two pipes, and whoever asks reads them. Any thread, one per glance.
+ * glance: one child, two pipes, which the asking thread reads. Any thread, one per glance.
  */
 #include "proc/glance.h"
 
@@ -26,7 +26,8 @@
 #define GLANCE_STACK ((size_t)32 << 10) /* of the child, until its exec */
 #define GLANCE_READ ((size_t)16 << 10)
 
-/* ThreadSanitizer takes whoever shares our memory for a fork, and lets no thread start after it. */
+/* ThreadSanitizer takes a process that shares our memory for a fork, and lets no thread start after
+ * it. */
 #if defined(__SANITIZE_THREAD__)
 #define GLANCE_SHARES 0
 #elif defined(__has_feature)
@@ -64,8 +65,8 @@ CHILD_FN static int glance_become(void *arg)
     child_exec(&c->plan, c->parent, c->failure);
 }
 
-/* The child runs in our memory, on a stack of its own, while this thread stands still: so nothing
- * is copied, and an error needs no pipe. Signals are blocked, else a handler could run in it. */
+/* The child runs in our memory, on a separate stack, while this thread is suspended: so nothing is
+ * copied, and an error needs no pipe. Signals are blocked, or a handler could run in it. */
 static pid_t glance_fork(struct glance_child *c)
 {
     CLEANUP(mem_freep) char *stack = mem_alloc(GLANCE_STACK);
@@ -80,7 +81,7 @@ static pid_t glance_fork(struct glance_child *c)
     return pid;
 }
 
-/* True: nobody has reaped it for us. */
+/* True: it has not been reaped already. */
 static bool glance_reap(pid_t pid, int flags, siginfo_t *ret)
 {
     int r;
@@ -196,7 +197,7 @@ struct glance *glance_start(const struct glance_spec *spec, struct err *err)
 
 /* ---- End ---- */
 
-/* What cannot even be killed now is not waited for by anybody who has something to do. */
+/* A process that cannot even be killed now is not waited for by a thread with other work. */
 static void glance_bury(void *arg)
 {
     siginfo_t ignored;
@@ -207,7 +208,7 @@ static void glance_bury(void *arg)
 
 static void glance_kill(pid_t pid)
 {
-    kill(-pid, SIGKILL); /* its group: it is not reaped, so nobody else has that number */
+    kill(-pid, SIGKILL); /* its group: it is not reaped, so no other process has that number */
     if (thread_start_loose("bury", glance_bury, (void *)(intptr_t)pid, /*err=*/NULL) < 0)
         atomic_fetch_sub(&glance_count, 1);
 }

@@ -1,11 +1,11 @@
 /*
  * A program that is asked something and answers in a moment: git, for its status.
  *
- * A job of proc.h costs a thread and three processes, so that nobody escapes it. What is started
- * here is a plain child of the thread that asks: in a session of its own, without a terminal and
- * without input, and killed when that thread ends. It is for programs whose arguments are ours and
- * which leave nobody behind; glance_free() kills its process group, and no more. Their output is
- * read only while it is waited for.
+ * A job of proc.h costs a thread and three processes, so that no process escapes it. A glance
+ * starts a plain child of the calling thread: in a separate session, without a terminal and without
+ * input, and killed when that thread ends. It is for programs whose arguments are ours and which
+ * leave no processes; glance_free() kills its process group, and no more. Their output is read only
+ * while it is waited for.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct glance_spec {
 };
 
 struct glance {
-    struct buf out, err; /* what it said so far */
+    struct buf out, err; /* its output so far */
     bool is_over;        /* it has ended, and all is read */
     int code;            /* then: its exit code, or 128 + signal */
     int pid;
@@ -45,5 +45,5 @@ int glance_wait(struct glance *one, struct glance *other, int64_t deadline_ms,
                 struct cancel *cancel, struct err *err);
 int64_t glance_now_ms(void);
 
-/* For the proc thread: there are children that are neither its own nor anybody's leftovers. */
+/* For the proc thread: there are children that are neither its own nor leftovers. */
 bool glance_is_running(void);

@@ -2,8 +2,8 @@
  * One job on the proc thread: its warden, its pipes, its clock, its mail.
  *
  * The warden (warden.h) knows the processes; here is when to ask it for what, and everything that
- * has to do with bytes. Nothing here waits: reads and writes happen when the loop says so. Only
- * those up to job_settle() are for any thread.
+ * has to do with bytes. Nothing here waits: the loop decides when to read and write. Only those up
+ * to job_settle() are for any thread.
  */
 #include "proc/job.h"
 
@@ -184,7 +184,7 @@ static void job_due(struct proc *p, int64_t at_ms)
         p->next_ms = at_ms;
 }
 
-/* From exec on: before, the program may not exist, and nobody is to hear of anything. */
+/* From exec on: before, the program may not exist, and nothing is reported. */
 static void job_started(struct proc *p, struct loop *loop, pid_t pid)
 {
     p->started = true;
@@ -277,7 +277,7 @@ void job_end(struct proc *p, enum proc_how how, int64_t grace_ms)
         p->next_ms = kill_at_ms;
         job_order_warden(p, WARDEN_END, 0);
     } else if (p->phase == JOB_ENDING) {
-        job_due(p, kill_at_ms); /* somebody may be in a greater hurry */
+        job_due(p, kill_at_ms); /* another deadline may be sooner */
     }
 }
 
@@ -366,7 +366,8 @@ static bool job_give_back(struct proc *p, struct loop *loop)
     const struct reserve_warden w = {p->warden, f->fd, loop_orders(loop)};
 
     kin_remove(p->warden);
-    loop_unwatch(loop, f); /* before: it may be taken at once, and says what is not for this job */
+    loop_unwatch(loop,
+                 f); /* before: it may be taken at once, and then its mail is not for this job */
     if (p->phase != JOB_RUNNING || !reserve_put(&w)) {
         loop_watch(loop, f, EPOLLIN);
         shutdown(f->fd, SHUT_WR); /* none comes: it ends */
@@ -376,7 +377,7 @@ static bool job_give_back(struct proc *p, struct loop *loop)
     return true;
 }
 
-/* Nobody waits for the warden's own end, which takes longer than all the rest. */
+/* Nothing waits for the warden's own end, which takes longer than all the rest. */
 static void job_left(struct proc *p, struct loop *loop, bool stays)
 {
     bool is_back = stays && job_give_back(p, loop);
@@ -438,8 +439,8 @@ static bool job_read(struct proc *p, struct loop *loop, enum job_fd_kind kind, s
     return true;
 }
 
-/* A receiver that falls behind makes the job wait in write(). The mark is set before the last look
- * at what is unread: whoever reads the rest meanwhile either sees it or has been seen. */
+/* A receiver that falls behind makes the job wait in write(). The mark is set before the last check
+ * of the unread size: a reader of the rest then either sees the mark or has been counted. */
 static void job_pause(struct proc *p, struct loop *loop)
 {
     if (atomic_load(&p->unread) <= JOB_MAX_UNREAD)
@@ -529,8 +530,8 @@ void job_write(struct proc *p, struct loop *loop, struct str bytes)
     loop_watch(loop, f, EPOLLOUT);
 }
 
-/* A terminal has no end of its own: its reader sees one when the line is empty and Ctrl-D comes;
- * one more is needed to hand over a line that has begun. */
+/* A terminal has no end of file: its reader sees one when the line is empty and Ctrl-D comes; one
+ * more is needed to hand over a line that has begun. */
 static void job_type_end(struct proc *p)
 {
     static const char end[] = "\004\004";
@@ -563,8 +564,8 @@ void job_signal(struct proc *p, int signo)
     job_order_warden(p, WARDEN_SIGNAL, signo);
 }
 
-/* Nobody below is left, but somebody else may hold a pipe open (a server that was handed it): take
- * what is there and do not wait for the end. */
+/* No descendant is left, but another process may hold a pipe open (a server that inherited it):
+ * take the available bytes and do not wait for the end. */
 static void job_drain(struct proc *p, struct loop *loop, enum job_fd_kind kind)
 {
     size_t total = 0;

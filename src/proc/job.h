@@ -3,9 +3,10 @@
  *
  *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
  *
- * A job is LEFT when its warden says that the leader is reaped and nobody else is there, which is
- * when PROC_EXIT is sent, and OVER when the warden has ended, too, or waits for another job. If the
- * warden was killed itself, the job is STRAYING until the loop has ended what fell to us.
+ * A job is LEFT when its warden reports that the leader is reaped and no other process is there,
+ * which is when PROC_EXIT is sent, and OVER when the warden has ended, too, or waits for another
+ * job. If the warden was killed itself, the job is STRAYING until the loop has ended the processes
+ * that fell to us.
  */
 #pragma once
 
@@ -71,7 +72,7 @@ struct proc {
     bool input_ends;    /* close when it is written */
     bool input_in_line; /* the last byte was no newline */
     bool pty;
-    bool at_once; /* nobody waits for it to settle */
+    bool at_once; /* do not wait for it to settle */
     size_t max_output;
     int64_t timeout_ms;
     int64_t grace_ms;
@@ -90,7 +91,7 @@ struct proc {
     struct buf dir;    /* where the leader was in the end */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
     int code;
-    pid_t warden;     /* written by whoever took it from the reserve; else 0 until then */
+    pid_t warden;     /* written by the thread that took it from the reserve; else 0 until then */
     int64_t start_ms; /* of one that is launched it is when that was */
     int64_t next_ms;  /* when the phase moves on by itself; -1: never */
     size_t delivered;
@@ -106,7 +107,7 @@ bool job_was_read(struct proc *p, size_t bytes);
 /* Tells proc_start(), or who gets the mail, how it went; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* By whoever took the warden from the reserve, before the loop gets to know the job. */
+/* By the thread that took the warden from the reserve, before the loop knows the job. */
 void job_launch(struct proc *p, const struct reserve_warden *w);
 
 /* Below: proc thread only. job_open() starts a warden, unless the job is launched; it and all
@@ -123,5 +124,5 @@ void job_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void job_signal(struct proc *p, int signo);
 void job_end(struct proc *p, enum proc_how how, int64_t grace_ms);
 void job_kill(struct proc *p); /* the same without a grace */
-/* LEFT or OVER: reads what is there to read, sends PROC_EXIT; only the first call counts. */
+/* LEFT or OVER: reads the remaining output, sends PROC_EXIT; only the first call counts. */
 void job_finish(struct proc *p, struct loop *loop);

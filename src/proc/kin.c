@@ -1,6 +1,6 @@
 /*
- * kin: the wardens of a person's jobs, by their numbers, which nobody else has until they are
- * reaped. Under a lock that is held for a look.
+ * kin: the wardens of the user's jobs, by their numbers, which stay unique until they are reaped.
+ * Under a lock that is held for a lookup.
  */
 #include "proc/kin.h"
 

@@ -1,5 +1,5 @@
 /*
- * Whose doing a process below us is: the agent's, or a person's own (proc_spec.by_person).
+ * The origin of a process below us: the agent, or the user (proc_spec.by_person).
  *
  * Every job has a warden that is a child of ours (warden.h), and whatever the job starts stays
  * below that one. So the child of ours that a process comes from says which job it belongs to; of
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* While a person's job has this warden. At most KIN_MAX are known; more count as the agent's. */
+/* While a job of the user has this warden. At most KIN_MAX are known; more count as the agent's. */
 #define KIN_MAX 64
 void kin_add(pid_t warden);
 void kin_remove(pid_t warden);
 
-/* Whether it was started by this process, and for nobody but the agent. What has ended meanwhile is
- * taken for a yes. */
+/* Whether it was started by this process, on behalf of the agent. A process that has ended counts
+ * as such. */
 bool kin_is_agents(pid_t pid);

@@ -29,8 +29,8 @@
 
 int landlock_abi(void); /* 0: there is none */
 
-/* A new ruleset, close-on-exec, for an ABI of LANDLOCK_ABI_REFER and later. Of what is asked here
- * and below that counts what the kernel knows. */
+/* A new ruleset, close-on-exec, for an ABI of LANDLOCK_ABI_REFER and later. Here and below, rights
+ * unknown to the kernel are ignored. */
 int landlock_new(uint64_t handled_fs, uint64_t scoped);
 /* Gives rights below a folder, or to a file. */
 int landlock_allow(int ruleset, int path_fd, uint64_t rights);

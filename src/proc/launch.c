@@ -114,7 +114,7 @@ static int launch_terminal(struct launch *l, const struct proc_spec *spec, struc
         return err_sys(err, ERR_IO, "cannot make a terminal");
     fcntl(ends->out, F_SETFL, O_NONBLOCK);
     ioctl(ends->out, TIOCSWINSZ, &size);
-    /* Written through a descriptor of its own, so that closing one way leaves the other. */
+    /* Written through a separate descriptor, so that closing one direction leaves the other. */
     ends->in = fcntl(ends->out, F_DUPFD_CLOEXEC, 3);
     for (int i = 0; i < 3; i++) {
         l->stdio[i] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -126,8 +126,8 @@ static int launch_terminal(struct launch *l, const struct proc_spec *spec, struc
     return 0;
 }
 
-/* A plan begins with this; then come the pointers, as offsets into it and 0 for NULL: argv,
- * envp, paths, each with a NULL behind it, and dir. Then the strings, and the confinement. */
+/* A plan begins with this; then come the pointers, as offsets into it and 0 for NULL: argv, envp,
+ * paths, each followed by a NULL, and dir. Then the strings, and the confinement. */
 struct launch_head {
     size_t args;
     size_t vars;

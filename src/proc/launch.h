@@ -42,8 +42,8 @@ struct launch_ends {
 
 /* The files that a program's name may mean, in this order. */
 void launch_find_program(const char *name, const char *const *envp, struct strv *ret);
-/* Whether argv[0] would be found: ERR_NOT_FOUND or ERR_DENIED. For those who do not run it
- * themselves; otherwise the exec says so. */
+/* Whether argv[0] would be found: ERR_NOT_FOUND or ERR_DENIED. For callers that do not run it
+ * themselves; otherwise the exec reports it. */
 int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,

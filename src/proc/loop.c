@@ -146,9 +146,9 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
     return false;
 }
 
-/* ---- Guests: what programs in the foreground have left behind (foreground.h) ---- */
+/* ---- Guests: processes left by programs in the foreground (foreground.h) ---- */
 
-/* Whether a child of ours may come from a job. What a job leaves behind falls to its warden as long
+/* Whether a child of ours may come from a job. Processes left by a job fall to its warden as long
  * as that lives; when it was killed, all is clear again once the strays are gone. */
 static bool loop_is_in_doubt(struct loop *loop)
 {
@@ -167,7 +167,7 @@ static bool loop_is_in_doubt(struct loop *loop)
     return false;
 }
 
-/* Those that have ended: nobody else waits for them. */
+/* Those that have ended: nothing else waits for them. */
 static void loop_reap_guests(struct loop *loop)
 {
     size_t left = 0;
@@ -211,8 +211,8 @@ static bool loop_is_guest(struct loop *loop, const struct tree_proc *p)
 
 /* ---- Orders ---- */
 
-/* A job may stop its warden, and would then never be heard of again. One that was lent may have
- * been stopped by a job that we are still to be told of: it is looked at again then. */
+/* A job may stop its warden, and would then never report again. One that was lent may have been
+ * stopped by a job that we do not know yet: it is checked again then. */
 static void loop_wake_wardens(struct loop *loop)
 {
     loop->missed_stop = reserve_is_lent();
@@ -307,8 +307,8 @@ static void loop_take_orders(struct loop *loop)
 }
 
 /* Strays: children that fell to us because their warden was killed, or wardens killed at birth.
- * Nobody of ours outside a job but the zygote and guests leaves our session, and nobody below a
- * warden can be in it. */
+ * Outside of jobs only the zygote and guests leave our session, and no process below a warden can
+ * be in it. */
 static void loop_mark_strays(struct tree *t, void *arg)
 {
     struct loop *loop = arg;
@@ -323,7 +323,7 @@ static void loop_mark_strays(struct tree *t, void *arg)
     }
 }
 
-/* True when nobody is left. */
+/* True when none is left. */
 static bool loop_end_strays(struct loop *loop)
 {
     siginfo_t info;
@@ -358,7 +358,7 @@ static void loop_settle_strays(struct loop *loop, int64_t now_ms)
     }
     if (loop->strays_at_ms < 0 || loop->strays_at_ms > now_ms)
         return;
-    if (!loop_end_strays(loop)) { /* somebody takes time to die, or cannot be killed by us */
+    if (!loop_end_strays(loop)) { /* a process takes time to die, or we cannot kill it */
         loop->strays_at_ms = now_ms + loop->strays_pause_ms;
         if (loop->strays_pause_ms < LOOP_STRAY_SLOWEST_MS)
             loop->strays_pause_ms *= 2;
@@ -371,7 +371,7 @@ static void loop_settle_strays(struct loop *loop, int64_t now_ms)
     }
 }
 
-/* Moves on what time has moved, and lets go of what is over. */
+/* Handles everything that is due, and drops jobs that are over. */
 static void loop_tick(struct loop *loop)
 {
     int64_t now_ms = loop_now_ms();
@@ -521,8 +521,8 @@ void loop_send(struct order *order, struct mailbox *to)
     mailbox_unref(running);
 }
 
-/* It is the one that runs until it has ended, so that what is started meanwhile is refused: a
- * second one beside it would have its wardens taken for strays. */
+/* It counts as running until it has ended, so that new jobs are refused: a second loop beside it
+ * would take its wardens for strays. */
 void loop_stop(void)
 {
     struct order *order = mem_zalloc(sizeof(*order));

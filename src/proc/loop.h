@@ -55,5 +55,5 @@ struct zygote *loop_zygote(struct loop *loop);
 struct mailbox *loop_orders(struct loop *loop);
 int64_t loop_now_ms(void); /* real time, also under a virtual clock */
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
-void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not heard of, either */
+void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not reported, either */
 void loop_close(struct loop *loop, struct job_fd *f);

@@ -1,6 +1,6 @@
 /*
- * What is mounted where, as the kernel lists it: one file system, or a part of one, can be seen at
- * several places. A rule about a file is about all of them. Private to this folder; any thread.
+ * The mounts, as the kernel lists them: one file system, or a part of one, can be visible at
+ * several places. A rule about a file applies to all of them. Private to this folder; any thread.
  */
 #pragma once
 

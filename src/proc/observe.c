@@ -1,8 +1,8 @@
 /*
  * observe: paths out of another process's memory, made absolute, and each of them recorded once.
  *
- * Whatever cannot be read is not recorded: the program then fails by itself, or is gone. Nothing
- * here waits, but for the file system that holds an observed path. Runs in the warden.
+ * Unreadable requests are not recorded: the program then fails by itself, or is gone. Nothing here
+ * waits, except for the file system that holds an observed path. Runs in the warden.
  */
 #include "proc/observe.h"
 
@@ -92,7 +92,7 @@ static bool observe_read(const struct observer *o, pid_t pid, uint64_t from, voi
 }
 
 /* A string of up to size - 1 bytes; page by page, because what comes after it may not be there.
- * Returns its length, -1 when it cannot be read; what is longer is cut, with size as the length. */
+ * Returns its length, -1 when it cannot be read; a longer one is cut, with size as the length. */
 static ssize_t observe_read_text(const struct observer *o, pid_t pid, uint64_t from, char *ret,
                                  size_t size)
 {

@@ -23,15 +23,15 @@ bool observe_init(struct confine_image *image);
 void observe_started(struct confine_image *image);
 bool observe_has_started(const struct confine_image *image);
 
-/* Reads what is asked for, while whoever asks waits; then, once it is known that this one was still
- * there, keeps it. */
+/* Reads the request while the asking process waits; keeps it once it is known that this process was
+ * still there. */
 void observe_look(const struct confine_image *image, const struct seccomp_notif *asked);
 void observe_keep(const struct confine_image *image);
 
-/* Writes down what is kept. */
+/* Writes the kept records. */
 void observe_flush(const struct confine_image *image);
 
-/* For whoever judges calls instead of recording them all (fence.h). The path of a call that opens
+/* For code that judges calls instead of recording them all (fence.h). The path of a call that opens
  * or executes, absolute and without "." and ".."; NULL: it is none of these, or cannot be read.
  * Lent until the next call. */
 const char *observe_find(const struct confine_image *image, const struct seccomp_notif *asked,

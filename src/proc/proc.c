@@ -190,7 +190,7 @@ void proc_unref(struct proc *p)
     if (!p)
         return;
     atomic_store(&p->unwatched, true);
-    if (!atomic_load(&p->told_end)) /* else there is nobody to be ended, or to be woken for it */
+    if (!atomic_load(&p->told_end)) /* else there is no process to end, or loop to wake */
         proc_end(p);
     job_unref(p);
 }

@@ -7,21 +7,21 @@
  * then exactly one PROC_EXIT, sent when the leader has been reaped, every descendant is gone and
  * all output is read.
  *
- * Nobody escapes. Between tenax and each leader stands a small process, the warden (warden.h), to
- * which everything the job leaves behind falls back: by setsid(), by double fork, with an emptied
- * environment. Ending a job sends SIGTERM to all of it and after a grace stops and kills (by pidfd)
- * whoever is found below, again and again until nobody is left. When tenax itself dies, kill -9
- * included, the wardens do the same at once. Out of reach are processes we may not signal (a job
- * that became another user: given up after 10 seconds) and those that other services start on a
- * job's behalf (docker, systemd-run, at). For a question that a program answers in a moment,
- * starting no others, all this is too much: glance.h.
+ * No process escapes. Between tenax and each leader stands a small process, the warden (warden.h),
+ * to which all leftover processes of the job fall back: by setsid(), by double fork, with an
+ * emptied environment. Ending a job sends SIGTERM to all of it and after a grace period stops and
+ * kills (by pidfd) all processes found below, again and again until none is left. When tenax itself
+ * dies, kill -9 included, the wardens do the same at once. Out of reach are processes we may not
+ * signal (a job that became another user: given up after 10 seconds) and those that other services
+ * start on a job's behalf (docker, systemd-run, at). For a short query to a program that starts no
+ * others, glance.h is cheaper.
  *
  * A job whose leader exits while descendants go on is not over until they are; after linger_ms they
  * are ended like the leader would be. Times here are real, also under a virtual clock (clock.h):
  * children do not live by it.
  *
- * A receiver that falls behind makes the job wait: with more than 1 MB of its output in mail that
- * is not freed yet, its pipes are left alone until half of that is.
+ * A receiver that falls behind makes the job wait: with more than 1 MB of its output in mail not
+ * freed yet, its pipes are not read until half of that is.
  *
  * tell_dir lets the leader share its working directory with the warden, so that it is known also
  * after an exec or a kill. The kernel's price: a program that the leader itself becomes by exec
@@ -60,7 +60,7 @@ struct proc_spec {
                                 * not delivered. 0: 64 MB */
     int64_t timeout_ms;        /* then the job is ended; 0: none */
     int64_t grace_ms;          /* between TERM and KILL; 0: 1000 */
-    int64_t linger_ms;         /* for descendants after the leader's exit; -1: for ever */
+    int64_t linger_ms;         /* for descendants after the leader's exit; -1: unlimited */
     const struct confinement *confine; /* NULL: the job may do all that we may */
     bool by_person;                    /* not the agent's doing, nor is what it starts (kin.h) */
 };
@@ -72,7 +72,7 @@ enum proc_mail_what {
 
 enum proc_how {
     PROC_EXITED,      /* code is the exit status */
-    PROC_SIGNALLED,   /* code is the signal, sent by somebody else */
+    PROC_SIGNALLED,   /* code is the signal, sent by another process */
     PROC_TIMED_OUT,   /* before the leader exited; code is its exit status, or 128 + signal */
     PROC_KILLED,      /* the same, by proc_end() or proc_shutdown() */
     PROC_NOT_STARTED, /* with at_once: code is the enum err_code, bytes are the words */
@@ -115,10 +115,9 @@ void proc_resize(struct proc *p, unsigned short rows, unsigned short cols);
 void proc_signal(struct proc *p, int signo); /* to the leader's group */
 void proc_end(struct proc *p);               /* TERM, grace, KILL; PROC_EXIT follows */
 void proc_kill(struct proc *p);              /* the same with KILL at once: no trap runs */
-void proc_keep(struct proc *p); /* from here on it has no timeout_ms, and lingers for ever */
+void proc_keep(struct proc *p); /* from here on it has no timeout_ms, and lingers without limit */
 
-/* Ends it when it still runs, and sends no more mail; what is queued still holds it. NULL is
- * fine. */
+/* Ends it when it still runs, and sends no more mail; queued mail still holds it. NULL is fine. */
 void proc_unref(struct proc *p);
 
 struct proc_result {

@@ -1,5 +1,5 @@
 /*
- * reserve: one place under a lock. Any thread; who may call what is said in reserve.h.
+ * reserve: one place under a lock. Any thread; reserve.h documents the callers.
  */
 #include "proc/reserve.h"
 
@@ -36,7 +36,8 @@ bool reserve_take(struct reserve_warden *ret)
     is_there = reserve.pid && !reserve_lent;
     if (is_there) {
         *ret = reserve;
-        mailbox_ref(ret->orders); /* its loop lives while this is lent, and may be gone behind it */
+        mailbox_ref(
+            ret->orders); /* its loop lives while this is lent, and may be gone afterwards */
         reserve_lent = true;
     }
     lock_give(&reserve_lock);
@@ -97,7 +98,7 @@ bool reserve_close(const struct mailbox *orders)
 void reserve_end(pid_t pid, int socket)
 {
     close(socket);
-    kill(pid, SIGKILL); /* not reaped, so it is ours; somebody may have stopped it */
+    kill(pid, SIGKILL); /* not reaped, so it is ours; it may have been stopped */
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
 }

@@ -1,10 +1,10 @@
 /*
  * The reserve: a warden that has come back from its job and waits for the next one.
  *
- * Whoever starts a job that nothing confines takes it and sends it the launch from his own thread,
- * so that commands one after the other begin without waking the proc thread first, which hears of
- * the job while it starts already. Until then the warden is lent: known as ours, so that nobody
- * takes it for a stray, and the proc thread does not end. There is one at most, waiting or lent.
+ * The thread that starts an unconfined job takes it and sends it the launch directly, so that
+ * consecutive commands begin without waking the proc thread first, which learns of the job while it
+ * starts already. Until then the warden is lent: known as ours, so that it is not taken for a
+ * stray, and the proc thread does not end. There is one at most, waiting or lent.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct reserve_warden {
 /* Proc thread. False: there is one already, and this one stays yours. */
 bool reserve_put(const struct reserve_warden *w);
 
-/* Any thread. What is taken must be told to its loop, by an order. False: none waits. */
+/* Any thread. Report a taken one to its loop, by an order. False: none waits. */
 bool reserve_take(struct reserve_warden *ret);
 /* Sends it the launch; false: it was killed. */
 bool reserve_launch(const struct reserve_warden *w, const struct launch *l);

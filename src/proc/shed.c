@@ -119,8 +119,7 @@ static bool shed_read(char *text, size_t size)
     return n == 0 && len && len < size - 1;
 }
 
-/* A library that was put in front of the others may be where our calls go, and nobody knows which.
- */
+/* A preloaded library may intercept our calls, with unknown effects. */
 static bool shed_is_preloaded(void)
 {
     const char *names = getenv("LD_PRELOAD");

@@ -26,7 +26,7 @@
 #define FILTER_MAX_BYTES ((size_t)64 * 1024)
 #define FILTER_SETLEASE 1024 /* F_SETLEASE and F_NOTIFY, which libc hides */
 #define FILTER_NOTIFY 1026
-#define FILTER_LAST_FAMILY AF_NETLINK /* that anybody may be allowed */
+#define FILTER_LAST_FAMILY AF_NETLINK /* that may be allowed at all */
 
 /* Refused whatever the arguments are. Names that libseccomp does not know, or that this machine
  * does not have, are left out. */
@@ -147,7 +147,7 @@ static const struct {
     /* What a terminal would take for typed. */
     {"ioctl", 1, TIOCSTI},
     {"ioctl", 1, TIOCLINUX},
-    /* A lease makes whoever opens the file wait, wherever it is; so does nobody's build. */
+    /* A lease makes any process that opens the file wait, wherever it is; no build needs one. */
     {"fcntl", 1, FILTER_SETLEASE},
     {"fcntl", 1, FILTER_NOTIFY},
 };
@@ -276,7 +276,7 @@ static int filter_add_sockets(scmp_filter_ctx ctx, enum confine_net net,
         rc = filter_add_kinds(ctx, "socket", AF_INET, /*has_packets=*/false);
     if (rc == 0 && net == CONFINE_NET_PROXY)
         rc = filter_add_kinds(ctx, "socket", AF_INET6, /*has_packets=*/false);
-    /* Through one for datagrams, of a pair, too, anybody's name could be sent to. */
+    /* Through a pair of datagram sockets, too, any name could be sent to. */
     if (rc == 0 && unix_sockets == FILTER_UNIX_ASKED)
         rc = filter_add_kinds(ctx, "socket", AF_UNIX, /*has_packets=*/true);
     if (rc == 0 && unix_sockets != FILTER_UNIX_OPEN)

@@ -1,5 +1,5 @@
 /*
- * The seccomp program of confined jobs: which system calls they do not get, and what they are told.
+ * The seccomp program of confined jobs: which system calls are denied, and with which errors.
  *
  * It closes what folders and namespaces leave open: socket families, ways to look into or steer
  * other processes, parts of the kernel that have been holes before (io_uring, userfaultfd, bpf),
@@ -15,7 +15,7 @@ struct err;
 
 enum filter_unix {
     FILTER_UNIX_CLOSED,
-    FILTER_UNIX_ASKED, /* no datagrams; somebody else decides about connect(2) (broker.h) */
+    FILTER_UNIX_ASKED, /* no datagrams; the broker decides about connect(2) (broker.h) */
     FILTER_UNIX_OPEN,
 };
 

@@ -1,5 +1,5 @@
 /*
- * Reading /proc and signalling what was found. Proc thread and wardens; plain system calls only.
+ * Reads /proc and signals the processes found. Proc thread and wardens; plain system calls only.
  *
  * One idea: a parent link is read once per process from /proc/<pid>/stat, and "below" is then a
  * matter of arithmetic on the table. A signal goes to a pidfd; that the pidfd is the process of the
@@ -20,7 +20,7 @@
 #define TREE_FREEZE_PASSES 64 /* then kill anyway: something does not stop, or forks faster */
 #define TREE_MAX_DEPTH 256    /* parents that are looked at */
 
-/* Fields of /proc/<pid>/stat, counted from the state (0) behind the command's name. */
+/* Fields of /proc/<pid>/stat, counted from the state (0) after the command's name. */
 enum {
     STAT_PPID = 1,
     STAT_PGRP = 2,
@@ -226,7 +226,7 @@ pid_t tree_branch(pid_t pid, pid_t above)
         if (tree_look(at, &p))
             at = p.ppid;
         else if (kill(at, 0) < 0 && errno == ESRCH)
-            at = pid; /* it has left its children to somebody above it */
+            at = pid; /* its children went to a process above it */
         else
             return 0;
     }

@@ -3,7 +3,8 @@
  *
  * Runs in the proc thread and, between fork and exit, in wardens (warden.h): everything here is
  * made of plain system calls, memory comes straight from mmap(), and no function allocates from the
- * heap. A snapshot is not atomic; whoever must be sure that nobody is left takes another one.
+ * heap. A snapshot is not atomic; a caller that must be sure that no process is left takes another
+ * one.
  */
 #pragma once
 
@@ -37,18 +38,17 @@ typedef void (*tree_mark_fn)(struct tree *t, void *arg);
 /* Marks the children of pid; for use in a tree_mark_fn. */
 void tree_mark_children(struct tree *t, pid_t pid);
 
-/* Marks everything below what is marked. */
+/* Marks everything below marked processes. */
 void tree_spread(struct tree *t);
 
 /* One process as it is now; false when there is none. Any thread. */
 bool tree_look(pid_t pid, struct tree_proc *ret);
 bool tree_is_alive(const struct tree_proc *p); /* and not a zombie */
-/* Whether it is, or was started by, that one, through however many others. What has ended meanwhile
- * or does not come to an end is taken for a yes; one that is there but cannot be seen is somebody
- * else's. Any thread. */
+/* Whether it is that one, or was started by it, through however many others. A process that has
+ * ended or an endless chain counts as yes; one that exists but cannot be seen belongs to others.
+ * Any thread. */
 bool tree_is_below(pid_t pid, pid_t above);
-/* Through which child of that one, or itself. 0: it is not below; -1: what would be a yes without
- * being known. */
+/* Through which child of that one, or itself. 0: it is not below; -1: assumed, but not known. */
 pid_t tree_branch(pid_t pid, pid_t above);
 
 /* A descriptor that becomes readable when the process ends; yours to close. -1 with ESRCH when the
@@ -58,7 +58,7 @@ int tree_watch(pid_t pid, uint64_t start);
 /* By pidfd, and only when the process is still the one of the snapshot. */
 void tree_signal(const struct tree_proc *p, int signo);
 
-/* Ends what mark() marks and everything below: first stops all of it, again and again until no
- * unstopped process is found, so that nobody can fork away from under us; then kills. Gives the
- * number of processes that were still alive when the kills went out. */
+/* Ends the processes that mark() marks and everything below: first stops all of it, again and again
+ * until no unstopped process is found, so that none can fork away; then kills. Returns the number
+ * of processes that were still alive when the kills went out. */
 size_t tree_kill(struct tree *t, tree_mark_fn mark, void *arg);

@@ -37,7 +37,7 @@
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
 #define WARDEN_SIGNALS 4
-#define WARDEN_HOME 5        /* where it was born; the root is told by its number */
+#define WARDEN_HOME 5        /* where it was born; the root is given by its number */
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
 #define WARDEN_PAGE 4096
@@ -50,7 +50,7 @@ struct warden_place {
 
 struct warden {
     struct warden_place place;
-    bool is_over; /* nobody is left of the job, and the next one may come */
+    bool is_over; /* no process of the job is left, and the next one may come */
 
     pid_t leader;               /* 0 once reaped; in a PID namespace by its first process */
     pid_t group;                /* the leader's pid, for good */
@@ -62,7 +62,7 @@ struct warden {
     struct confine_image *confine; /* NULL: none */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
-    int64_t pause_ms;   /* grows while somebody refuses to die */
+    int64_t pause_ms;   /* grows while a process refuses to die */
     struct tree tree;
 };
 
@@ -193,8 +193,8 @@ void warden_drop_fds(void)
     close(WARDEN_HOME);
 }
 
-/* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among what
- * is asked for. */
+/* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among the
+ * calls to answer. */
 static void warden_await_exec(struct confine_image *image, int started)
 {
     struct pollfd fds[] = {
@@ -218,8 +218,8 @@ static void warden_await_exec(struct confine_image *image, int started)
     close(started);
 }
 
-/* In a process with memory of its own: the first one of a PID namespace, which outlives the exec of
- * the leader, or a leader whose exec we are asked about. */
+/* In a process with separate memory: the first one of a PID namespace, which outlives the exec of
+ * the leader, or a leader whose exec is sent to us for an answer. */
 static int warden_start_apart(struct warden *w, const struct launch_plan *plan)
 {
     char *stack_end = warden_room.leader + sizeof(warden_room.leader);
@@ -269,9 +269,9 @@ static void warden_report_start(struct warden *w, const struct child_failure *fa
     warden_close_stdio(); /* else the job's pipes would never end */
 }
 
-/* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a stack
- * of its own, while we stand still: far cheaper than a second copy of tenax's page tables, and an
- * error needs no pipe to come back. */
+/* Returns when the leader has exec'ed, or failed to. Until then it runs in our memory, on a
+ * separate stack, while we are suspended: far cheaper than a second copy of tenax's page tables,
+ * and an error needs no pipe to come back. */
 static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
 {
     char *stack_end = warden_room.leader + sizeof(warden_room.leader);
@@ -313,7 +313,7 @@ static void warden_get_dir(char ret[static PATH_MAX])
 static void warden_report_leader(struct warden *w, struct warden_report *report)
 {
     w->leader = 0;
-    if (w->confine) /* before anyone hears of the end */
+    if (w->confine) /* before the end is reported */
         observe_flush(w->confine);
     if (!w->first && w->tell_dir)
         warden_get_dir(report->dir);
@@ -394,8 +394,8 @@ static void warden_signal_group(struct warden *w, int signo)
     }
 }
 
-/* The group in one call, which no fork can slip past; then those who left the group, one by one.
- * Nobody gets two: some programs take a second SIGTERM for impatience. */
+/* The group in one call, which no fork can slip past; then those that left the group, one by one.
+ * No process gets two: some programs take a second SIGTERM for impatience. */
 static void warden_end(struct warden *w)
 {
     bool group_told = w->leader && kill(-w->group, SIGTERM) == 0;
@@ -423,7 +423,7 @@ static int64_t warden_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* From now on whoever is found is killed, more and more seldom, until nobody is left. Most jobs
+/* From now on every process found is killed, less and less often, until none is left. Most jobs
  * never leave their group, and one call ends those. */
 static void warden_kill(struct warden *w)
 {
@@ -524,7 +524,7 @@ static void warden_step(struct warden *w)
     warden_reap(w);
 }
 
-/* The pages that most launches need, had before there is one: nobody waits for them now. */
+/* Touches the pages that most launches need in advance, while nothing waits for them. */
 static void warden_warm(void)
 {
     volatile char *stack_end = warden_room.leader + sizeof(warden_room.leader);
@@ -552,15 +552,15 @@ static void warden_serve(struct warden *w)
     *w = (struct warden){.place = w->place, .tree = w->tree, .over = -1};
     if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
         !warden_confine(&plan, &ahead) || warden_start_leader(w, &plan) < 0) {
-        warden_report_failure(CHILD_FORK, errno); /* heard by nobody when we are not needed */
+        warden_report_failure(CHILD_FORK, errno); /* not read by anything when we are not needed */
         _exit(0);
     }
     while (!w->is_over)
         warden_step(w);
 }
 
-/* Those that were made first, or without the zygote, hold on to all that tenax had then. For their
- * first job somebody waited; now nobody does. */
+/* Wardens made first, or without the zygote, hold on to all of tenax's memory at that time. Their
+ * first job was urgent; now there is time to drop it. */
 static void warden_shed(struct warden *w)
 {
     tree_release(&w->tree); /* else it would go with the rest */

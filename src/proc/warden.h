@@ -1,16 +1,16 @@
 /*
  * A warden: one small process per job, between tenax and the job's leader.
  *
- * It is made before there is a job for it (zygote.h), says that it is there, and waits for a launch
- * (launch.h); when none comes it ends. It may be told to prepare for a confined one. When its job
- * was not confined and has left nobody and nothing behind, it waits for the next one.
+ * It is made before there is a job for it (zygote.h), reports that it is ready, and waits for a
+ * launch (launch.h); when none comes it ends. It may be asked to prepare for a confined one. When
+ * its job was not confined and has left no processes or other traces, it waits for the next one.
  *
- * It is a child subreaper, so that whatever the job leaves behind, by double fork, setsid() or an
- * emptied environment, comes back to this job's warden and to nobody else's: which job a stray
- * belongs to is never guessed. It ends, or says that it is alone, when it has no child left, which
- * is the proof that nobody is. When tenax dies in any way, kill -9 included, its end of the socket
+ * It is a child subreaper, so that all leftover processes of the job, by double fork, setsid() or
+ * an emptied environment, come back to this job's warden and to no other: which job a stray belongs
+ * to is never guessed. It ends, or reports that it is alone, when it has no child left, which
+ * proves that no process is. When tenax dies in any way, kill -9 included, its end of the socket
  * closes and the warden kills all that is below. A job that kills its own warden gains nothing:
- * tenax is a subreaper as well and kills what then falls to it (loop.c).
+ * tenax is a subreaper as well and kills the processes that then fall to it (loop.c).
  *
  * Where the leader is in the end (launch_plan.tell_dir) the warden knows because the two share
  * their working directory: whatever the leader does last, exit, exec or be killed, it is there to
@@ -47,7 +47,7 @@ enum warden_order_what {
     WARDEN_PREPARE, /* before a launch: for these namespaces (confine_enter.h) */
     WARDEN_SIGNAL,  /* signo to the leader's group */
     WARDEN_END,     /* SIGTERM to everybody */
-    WARDEN_KILL,    /* until nobody is left */
+    WARDEN_KILL,    /* until no process is left */
 };
 
 struct warden_order {
@@ -55,9 +55,9 @@ struct warden_order {
     int signo; /* PREPARE: flags of unshare(2) */
 };
 
-/* In a copy of a warden: closes what is the warden's alone. */
+/* In a copy of a warden: closes the warden's own descriptors. */
 void warden_drop_fds(void);
 
-/* Runs in a process of its own (zygote.h), with signals reset, and never returns; exits with 0 when
- * nobody is left. */
+/* Runs in a separate process (zygote.h), with signals reset, and never returns; exits with 0 when
+ * no process is left. */
 _Noreturn void warden_main(int socket);

@@ -27,7 +27,7 @@
 
 #define ZYGOTE_SOCKET 0   /* in the zygote */
 #define ZYGOTE_RUSH 4     /* wardens that it makes before it sheds what it does not need, */
-#define ZYGOTE_IDLE_MS 50 /* unless nobody asks for another one */
+#define ZYGOTE_IDLE_MS 50 /* unless no further one is requested */
 #define ZYGOTE_LOOK_MS 20 /* between two pushes, should a job have stopped it */
 #define ZYGOTE_LOOKS 100  /* then the zygote is replaced */
 #define ZYGOTE_TRIES 3    /* at a warden; one for a spare that was killed, one for the zygote */
@@ -47,8 +47,8 @@ static void zygote_serve(void)
     close(socket);
 }
 
-/* At the start of a session somebody waits for the first ones, which come together (git, twice): to
- * shed before they are made takes longer than it saves. */
+/* At the start of a session a thread waits for the first ones, which come together (git, twice): to
+ * shed memory before they are made takes longer than it saves. */
 static bool zygote_is_idle(void)
 {
     struct pollfd p = {.fd = ZYGOTE_SOCKET, .events = POLLIN};
@@ -61,9 +61,11 @@ static _Noreturn void zygote_main(int socket)
     sigset_t all;
     int served = 0;
 
-    setsid(); /* so that a warden is told from other children of tenax from its first moment on */
+    setsid(); /* so that a warden is distinguishable from other children of tenax from its first
+                 moment on */
     prctl(PR_SET_NAME, "tenax-zygote");
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the socket tells as well, but not somebody stopped */
+    prctl(PR_SET_PDEATHSIG,
+          SIGKILL); /* the socket reports it as well, but not to a stopped process */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     child_reset_signals(); /* wardens inherit it */
@@ -175,14 +177,14 @@ static void zygote_end(struct zygote *z)
     z->pid = 0;
 }
 
-/* It is not reaped, so it is ours; somebody may have stopped it. */
+/* It is not reaped, so it is ours; it may have been stopped. */
 static void zygote_drop(struct zygote *z, enum zygote_spare_kind kind)
 {
     struct zygote_spare *spare = &z->spares[kind];
     pid_t pid = zygote_hear(z, kind);
 
     z->lost_one = z->lost_one || (spare->socket >= 0 && pid < 0);
-    /* Whoever has not made it yet must not make it later, when nobody looks for it any more. */
+    /* If it is not made yet it must not be made later, when nothing waits for it any more. */
     if (spare->is_late)
         zygote_end(z);
     fd_closep(&spare->socket);
@@ -250,7 +252,7 @@ static pid_t zygote_use_plain(struct zygote *z, const struct launch *l, int *ret
         pid_t warden;
 
         zygote_order(z, ZYGOTE_PLAIN);
-        if (z->spares[ZYGOTE_PLAIN].socket < 0) { /* nobody takes orders */
+        if (z->spares[ZYGOTE_PLAIN].socket < 0) { /* it takes no orders */
             zygote_release(z);
             zygote_init(z);
         }

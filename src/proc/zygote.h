@@ -14,11 +14,11 @@
  * and has most of their Landlock rules: a network namespace takes longer to make than all the rest.
  * (Not the mount namespace: it would keep file systems busy.)
  *
- * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. What a
- * job is to be it never sees: that goes to the warden alone (launch.h). It blocks every signal. A
- * job may kill it all the same, or the spare, as it may kill everything of its user: then the next
- * warden is made by a new one. What tenax should ever change about itself later, such as a limit,
- * jobs do not inherit.
+ * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. It never
+ * sees the specification of a job: that goes to the warden alone (launch.h). It blocks every
+ * signal. A job may still kill it, or the spare, as it may kill everything of its user: then the
+ * next warden is made by a new one. Jobs do not inherit later changes of tenax itself, such as
+ * limits.
  *
  * Proc thread only.
  */
@@ -32,7 +32,7 @@ struct launch;
 
 struct zygote_spare {
     int socket;     /* our end; -1: none was asked for */
-    pid_t pid;      /* 0: not heard of yet, -1: there is none */
+    pid_t pid;      /* 0: unknown yet, -1: there is none */
     bool is_late;   /* and is waited for no more */
     int namespaces; /* flags of unshare(2): those that it prepares for */
 };
@@ -47,14 +47,14 @@ struct zygote {
     pid_t pid; /* 0: none */
     int socket;
     struct zygote_spare spares[ZYGOTE_SPARES];
-    bool lost_one; /* a spare was never heard of, and may have to be reaped as a stray (loop.c) */
+    bool lost_one; /* a spare never reported, and may have to be reaped as a stray (loop.c) */
 };
 
 /* Failure is not fatal: the next zygote_start_warden() tries again. */
 void zygote_init(struct zygote *z);
 void zygote_release(struct zygote *z); /* ends and reaps it and the spares; wardens live on */
 
-/* Gives the warden's pid, and our end of its socket; -1: nobody is left of it. */
+/* Returns the warden's pid, and our end of its socket; -1: none could be made. */
 pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
                           struct err *err);
 

@@ -85,7 +85,7 @@ static void test_budget(void **state)
     static const struct {
         size_t budget, shortened, bare;
     } rows[] = {{100000, 0, 0}, {8000, 80, 0}, {5000, 71, 9}, {10, 0, 80}};
-    char names[80][8];
+    char names[80][16];
     char *text = mem_alloc(801);
     struct set s = {0};
 

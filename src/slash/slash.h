@@ -115,6 +115,7 @@ const struct slash_command *slash_find(struct str text, struct str *ret_args);
 
 /* The table as Markdown, for docs/commands.md (scripts/commands-docs). */
 void slash_write_docs(struct buf *out);
+void slash_write_list(struct buf *out); /* for a terminal: names and summaries */
 
 struct slash *slash_new(struct host *h, struct cancel *cancel);
 /* A person is there. Lent; before the first command. */

@@ -64,6 +64,18 @@ const struct slash_command *slash_find(struct str text, struct str *ret_args)
     return NULL;
 }
 
+void slash_write_list(struct buf *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        const struct slash_command *c = commands[i];
+
+        buf_addf(out, "/%s%s%s\n    %s\n", c->name, *c->hint ? " " : "", c->hint, c->summary);
+        if (c->aliases)
+            buf_addf(out, "    Also: %s\n", c->aliases);
+    }
+    buf_adds(out, "\n'/help COMMAND' in a session explains one.\n");
+}
+
 void slash_write_docs(struct buf *out)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {

@@ -1,6 +1,6 @@
 /*
- * backups: a folder of files named by what is in them. The time of a file is when it was last put,
- * which is all that is needed to know what goes first. One thread at a time.
+ * backups: a folder of files named by their contents. The time of a file is when it was last
+ * stored, which alone decides which one is removed first. One thread at a time.
  */
 #include "store/backups.h"
 
@@ -50,7 +50,7 @@ static bool is_name(struct str name)
     return true;
 }
 
-/* What is in the folder; none when there is none. */
+/* The files in the folder; none when there is no folder. */
 static void backups_list(const char *dir, struct kept_list *ret)
 {
     DIR *d = opendir(dir);
@@ -129,7 +129,7 @@ int backups_put(struct backups *b, struct str bytes, const char *name, size_t *r
     struct stat st;
 
     *ret_dropped = 0;
-    /* One of the same name and size that is damaged all the same shows when it is wanted. */
+    /* A damaged file with the same name and size is detected when it is read. */
     if (stat(path, &st) == 0 && (uint64_t)st.st_size == bytes.len) {
         (void)utimensat(AT_FDCWD, path, NULL, 0);
         return 0;
@@ -151,7 +151,7 @@ int backups_get(const char *dir, struct str name, size_t max_bytes, struct buf *
     CLEANUP(mem_freep) char *path = NULL;
     char digest[SHA256_HEX + 1];
 
-    /* Names come from a file that anybody may have written. */
+    /* Names come from a file that any program may have written. */
     if (!is_name(name))
         return err_set(err, ERR_NOT_FOUND, "it was not kept");
     memcpy(digest, name.ptr, SHA256_HEX);

@@ -2,9 +2,9 @@
  * Bytes kept by their digest: one file each in one folder, 0600, there whole or not at all.
  *
  * The same bytes are kept once. Together they take at most max_bytes: when more is put, those used
- * longest ago go, and the caller is told how many that were. What comes back is the bytes that were
- * put, or an error: it is compared with its name. Not for several threads at once; several
- * processes may share a folder.
+ * longest ago go, and the caller gets their number. A read returns the stored bytes or an error:
+ * they are checked against the name. Not for several threads at once; several processes may share a
+ * folder.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct err;
 struct backups {
     char *dir;
     uint64_t max_bytes;
-    uint64_t total; /* what is in the folder */
+    uint64_t total; /* bytes in the folder */
     bool is_counted;
 };
 

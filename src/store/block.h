@@ -2,8 +2,8 @@
  * Sixty-four bytes of JSON looked at together: one bit per byte.
  *
  * SSE2 where there is any x86-64, plain C elsewhere; the rest of the code sees only the masks. A
- * block is always loaded whole: who stands near the end of his bytes has room behind them
- * (WINDOW_SLACK) and masks what is not his.
+ * block is always loaded whole: callers near the end of their bytes have room after them
+ * (WINDOW_SLACK) and mask the excess.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /*
- * The chain: who hangs on whom, what was taken out, and which leaf is the newest. Following the
- * links is walk.c's, parallel calls are sibling.c's. Each step is linear in the number of lines,
- * whatever their links look like: ways over what is gone are shortened as they are used. Any
- * thread, one chain each.
+ * The chain: the parents, the removed lines, and the newest leaf. Following the links is walk.c's,
+ * parallel calls are sibling.c's. Each step is linear in the number of lines, whatever their links
+ * look like: paths over removed lines are shortened as they are used. Any thread, one chain each.
  */
 #include "store/chain.h"
 
@@ -67,7 +66,7 @@ static void chain_index(struct chain *c)
     }
 }
 
-/* ---- what was taken out ---- */
+/* ---- removed lines ---- */
 
 static void chain_take_out(struct chain *c, const struct json *id)
 {
@@ -133,7 +132,7 @@ static void chain_finish_compactions(struct chain *c)
 
 /* ---- links ---- */
 
-/* What a boundary that is taken out leaves to hang on: its parent, or what it stood behind. */
+/* Where the children of a removed boundary go: its parent, or the line before it. */
 static struct uid chain_parent(const struct chain *c, uint32_t i)
 {
     const struct node *n = &c->nodes[i];
@@ -170,8 +169,8 @@ uint32_t chain_up(struct chain *c, uint32_t node)
     }
     lost = top == NODE_NONE ? c->nodes[last].marks & MARK_LOST : 0;
     if (top != NODE_NONE && !chain_is_live(&c->nodes[top]))
-        top = NODE_NONE; /* a circle of what is gone */
-    /* Whoever comes this way again is at the top at once. */
+        top = NODE_NONE; /* a cycle of removed lines */
+    /* Path compression: the next walk from here takes one step. */
     for (uint32_t i = c->nodes[node].up; i != NODE_NONE && c->nodes[i].marks & MARK_PATH;
          i = next) {
         next = c->nodes[i].up;
@@ -197,7 +196,7 @@ static void chain_mark_parent(struct chain *c, uint32_t i)
 }
 
 /* Marks what something hangs on; a boundary without a child is unfinished (its summary never
- * reached the file), and what was before it is still the conversation. */
+ * reached the file), and the lines before it are still the conversation. */
 static void chain_mark_children(struct chain *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -213,7 +212,7 @@ static void chain_mark_children(struct chain *c)
             chain_mark_parent(c, i);
         } else {
             n->marks |= MARK_GONE;
-            chain_link(c, i); /* to what it stood behind */
+            chain_link(c, i); /* to the line it followed */
         }
     }
 }

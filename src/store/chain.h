@@ -2,10 +2,10 @@
  * The conversation among all that a transcript holds: from the newest leaf to its root, or to the
  * last boundary, in order.
  *
- * What was taken out (snips, tombstones) and what is no message (progress, unknown kinds) is passed
- * over: what hung on it hangs on the nearest ancestor that is left. A boundary that nothing hangs
- * on, or whose last line is missing, was never finished, and counts as taken out. Of two lines with
- * one id the later one counts.
+ * Removed lines (snips, tombstones) and other than messages (progress, unknown kinds) are skipped:
+ * their children hang on the nearest remaining ancestor. A boundary without children, or whose last
+ * line is missing, was never finished, and counts as removed. Of two lines with one id the later
+ * one counts.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct json;
 enum chain_marks {
     MARK_GONE = 1,    /* taken out */
     MARK_CHILD = 2,   /* something hangs on it */
-    MARK_LOST = 4,    /* has a parent, but not among what was scanned */
-    MARK_PATH = 8,    /* chain_up() and the like, while they run */
+    MARK_LOST = 4,    /* has a parent, but not among the scanned lines */
+    MARK_PATH = 8,    /* for chain_up() and others, while they run */
     MARK_SEEN = 16,   /* on the way from the leaf */
     MARK_BARREN = 32, /* no message at or above it */
     MARK_KEPT = 64,   /* preserved over the boundary that is being tried */

@@ -1,6 +1,6 @@
 /*
- * The cursor. Strings and whole values are passed over sixty-four bytes at a time (block.h): quotes
- * make a mask of what is inside strings, and only brackets outside of them count. One window, one
+ * The cursor. Strings and whole values are skipped sixty-four bytes at a time (block.h): quotes
+ * make a mask of the insides of strings, and only brackets outside of them count. One window, one
  * thread.
  */
 #include "store/cursor.h"
@@ -38,7 +38,7 @@ bool cursor_skip_string(struct window *w)
                 w->at += __builtin_ctzll(ends) + 1;
                 return !(ends & -ends & controls);
             }
-            /* The byte behind the last one of a piece is the next piece's first. */
+            /* The byte after the last one of a piece is the next piece's first. */
             if (w->stop - w->at < 64) {
                 carry = escaped >> (w->stop - w->at) & 1;
                 w->at = w->stop;
@@ -50,7 +50,7 @@ bool cursor_skip_string(struct window *w)
     return false;
 }
 
-/* To behind the bracket that closes the one we are in. */
+/* To after the bracket that closes the current value. */
 bool cursor_leave(struct window *w)
 {
     uint64_t depth = 1;
@@ -160,7 +160,7 @@ static void taken_add(struct taken *t, const char *bytes, size_t n)
     t->len += n;
 }
 
-/* What stands behind a backslash. *high: the first half of a pair, so far alone, or 0. */
+/* Handles the characters after a backslash. *high: the first half of a pair, so far alone, or 0. */
 static bool cursor_escape(struct window *w, struct taken *t, uint32_t *high)
 {
     static const char names[] = "\"\\/bfnrt";

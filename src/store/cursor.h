@@ -1,11 +1,10 @@
 /*
  * One line's JSON, walked through a window: into what matters, over the rest.
  *
- * All of these pass white space before what they look for, go on into the next piece of a long line
- * by themselves, and answer false (or -1) when the line ends or is not as asked. Structure is
- * checked as far as it is walked: braces count, control characters inside strings are wrong. What
- * is inside values that are passed over (escapes, digits, which bracket closes which) is for the
- * parser of whoever reads the line.
+ * All of these skip leading white space, continue into the next piece of a long line by themselves,
+ * and return false (or -1) when the line ends or does not match. Structure is checked as far as it
+ * is walked: braces count, control characters inside strings are wrong. The inside of skipped
+ * values (escapes, digits, which bracket closes which) is left to the parser that reads the line.
  */
 #pragma once
 
@@ -32,7 +31,7 @@ static inline bool cursor_take(struct window *w, char c)
 }
 
 /* Members of an object or elements of an array, entered with cursor_take(): true when there is
- * another one to be read or skipped, false behind its end; *is_bad tells an end from a fault.
+ * another one to be read or skipped, false after its end; *is_bad tells an end from a fault.
  * is_first starts as true. */
 static inline bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad)
 {
@@ -50,7 +49,7 @@ static inline bool cursor_next(struct window *w, char end, bool *is_first, bool 
 
 /* A key with its colon, or a string value, decoded; good until the cursor moves on. One longer than
  * WINDOW_TEXT is given as empty. */
-bool cursor_decode(struct window *w, struct str *ret); /* behind the quote; any string */
+bool cursor_decode(struct window *w, struct str *ret); /* after the quote; any string */
 static inline bool cursor_string(struct window *w, struct str *ret)
 {
     const char *end;
@@ -80,7 +79,7 @@ bool cursor_bool(struct window *w, bool *ret); /* anything else than true and fa
 
 /* A value of any kind. */
 bool cursor_skip_far(struct window *w);
-bool cursor_skip_string(struct window *w); /* behind its opening quote, or anywhere in it */
+bool cursor_skip_string(struct window *w); /* after its opening quote, or anywhere in it */
 static inline bool cursor_skip(struct window *w)
 {
     if (w->at == w->stop || *w->at != '"')

@@ -3,11 +3,10 @@
  *
  * A transcript is append-only JSONL. *Messages* (user, assistant, attachment, system) have a uuid
  * and a parentUuid and make the chain that is the conversation; everything else is *facts* beside
- * it (title, mode, queue, replacements, …). Field names are those other agents' viewers read. What
- * only tenax knows is a system line with a subtype of its own and isMeta, or a field that others
- * skip.
+ * it (title, mode, queue, replacements, …). Field names are those other agents' viewers read. Data
+ * only tenax knows is a system line with a special subtype and isMeta, or a field that others skip.
  *
- * The writer puts what the reader looks for before what is long: all shared fields, then the
+ * The writer puts fields that readers search for before long ones: all shared fields, then the
  * message.
  */
 #pragma once
@@ -52,7 +51,7 @@ enum entry_kind {
 #define X(id, name, link) ENTRY_##id,
     ENTRY_KINDS(X)
 #undef X
-    ENTRY_OTHER, /* kept in the file, meant for somebody else */
+    ENTRY_OTHER, /* kept in the file, meant for other programs */
 };
 
 const char *entry_kind_name(enum entry_kind kind);
@@ -77,6 +76,6 @@ void entry_begin(struct jw *w, const struct entry_head *head, enum entry_kind ki
 /* {"type":"custom-title": the same for facts. */
 void entry_begin_fact(struct jw *w, enum entry_kind kind);
 
-/* "2026-11-14T10:00:00.000Z" and back; -1 for what is no time. */
+/* "2026-11-14T10:00:00.000Z" and back; -1 if it is not a time. */
 void entry_time(int64_t time_ms, char out[static 25]);
 int64_t entry_time_parse(struct str text);

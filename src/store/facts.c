@@ -12,7 +12,7 @@
 #include "store/chain.h"
 #include "store/window.h"
 
-#define MAX_TEXT ((size_t)64 << 10) /* of a title and the like */
+#define MAX_TEXT ((size_t)64 << 10) /* of a title or similar */
 #define MAX_PATH_TEXT ((size_t)16 << 10)
 #define MAX_SUMMARIES 64 /* looked at, from the last one back */
 

@@ -9,7 +9,7 @@
 struct chain;
 struct err;
 
-/* What the file's first lines tell: whose it is, when it began, and what was asked first. */
+/* The contents of the file's first lines: its session, when it began, and the first prompt. */
 struct head {
     bool is_agent; /* its first message is a sidechain's */
     struct span time;

@@ -1,6 +1,6 @@
 /*
- * file_change: files looked at, and the lines that say what was seen. Any thread; a list of changes
- * belongs to one.
+ * file_change: checks of files, and the lines that record their state. Any thread; a list of
+ * changes belongs to one.
  */
 #include "store/file_change.h"
 
@@ -29,8 +29,8 @@ static int64_t mtime_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* File systems have clocks that tick: what was written less than a tick ago may be written again
- * and keep its time, which therefore proves nothing later. */
+/* File systems have clocks that tick: a file written less than a tick ago may be written again and
+ * keep its time, which therefore proves nothing later. */
 static bool look_is_fresh(const struct file_look *look)
 {
     int64_t tick_ns = look->mtime_ns % 1000000000 ? LOOK_TICK_NS : LOOK_COARSE_TICK_NS;
@@ -130,7 +130,7 @@ int file_look_still(const char *path, const struct file_look *was, size_t max_by
             *ret = true;
             return 0;
         }
-        /* git checkout and touch move the time of what is the same. */
+        /* git checkout and touch change the time of unchanged files. */
         if (file_look_at(path, max_bytes, &now, /*ret_bytes=*/NULL, err) < 0)
             return -1;
     }

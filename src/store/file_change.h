@@ -2,10 +2,10 @@
  * What happened to a file, as the transcript has it: how it was before a tool changed it, and how
  * the tool left it.
  *
- * A change is one entry of a file-history-snapshot line. The line before the edit says how the file
- * was and where its bytes are kept; the one behind the edit repeats that and says how the file was
- * left, so that what others do to it later shows. Both have the same path and version; versions of
- * a path count up through the session.
+ * A change is one entry of a file-history-snapshot line. The line before the edit records the state
+ * of the file and where its bytes are kept; the one after the edit repeats that and adds the new
+ * state, so that later changes by others show. Both have the same path and version; versions of a
+ * path count up through the session.
  *
  * Other agents write the same lines, with less in them: what they do not say is unknown here.
  */
@@ -48,8 +48,8 @@ struct file_look {
  * it cannot be read. */
 int file_look_at(const char *path, size_t max_bytes, struct file_look *ret, struct buf *ret_bytes,
                  struct err *err);
-/* Whether the file still is as it was seen. Times are asked first, so that one which nobody has
- * touched is not read. */
+/* Whether the file is unchanged. Times are compared first, so that an untouched file is not
+ * read. */
 int file_look_still(const char *path, const struct file_look *was, size_t max_bytes, bool *ret,
                     struct err *err);
 /* Both are known and have the same content (or both have none). */
@@ -81,8 +81,8 @@ struct file_changes {
     struct map newest; /* path → its last one */
 };
 void file_changes_release(struct file_changes *all);
-/* Takes a line up; what is no such line is passed over. dir: what relative paths (which others
- * write) are relative to. */
+/* Adds the line if it is a change; others are skipped. dir: the base of relative paths (which
+ * others write). */
 void file_changes_add(struct file_changes *all, struct str line, uint64_t offset, struct str dir);
 /* A copy is kept; of the same path and version: the newer one in its place. */
 struct file_change *file_changes_keep(struct file_changes *all, const struct file_change *c);

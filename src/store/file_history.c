@@ -1,7 +1,7 @@
 /*
- * file_history: keeps a file before it is changed. The one idea: bytes first, then the line that
- * names them, then the edit; whoever is killed in between has kept something that nobody needs, and
- * never needs something that was not kept. Tool threads, one at a time (history_enter()).
+ * file_history: saves a file before it is changed. The one idea: bytes first, then the line that
+ * names them, then the edit; a kill in between leaves at most an unneeded copy, never a missing
+ * one. Tool threads, one at a time (history_enter()).
  */
 #include "store/file_history.h"
 
@@ -24,7 +24,7 @@ struct file_history {
     void *write_arg;
 
     struct gate gate;
-    bool busy; /* whoever set it owns the rest */
+    bool busy; /* the thread that set it owns the rest */
     struct backups backups;
     struct file_changes changes;
     char message[ID_UUID_LEN + 1];
@@ -111,7 +111,8 @@ static unsigned missing_folders(const char *path)
     return n;
 }
 
-/* Nothing to keep: it is the same file, kept after this message, and nobody else was at it. */
+/* Nothing to save: it is the same file, saved after this message, and nothing else has changed
+ * it. */
 static int is_kept_already(struct file_history *h, const struct file_change *last, bool *ret,
                            struct err *err)
 {

@@ -1,14 +1,14 @@
 /*
  * The history of a session's files: how each one was before tools changed it.
  *
- * Before the first change after a user's message the file's bytes go into
- * <session dir>/file-history/ and a line into the transcript that says so; both stand before the
- * tool may write. Behind the edit a second line says how the file was left. A change by somebody
- * else in between is kept as well, as a version of its own. When the bytes cannot be kept, the edit
- * must not happen; a file above FILE_HISTORY_MAX_FILE is an exception that is written down.
+ * Before the first change after a user's message the file's bytes go into <session
+ * dir>/file-history/ and a line that records it into the transcript; both are stored before the
+ * tool may write. After the edit a second line records the new state. A change by others in between
+ * is saved as well, as a separate version. When the bytes cannot be saved, the edit must not
+ * happen; a file above FILE_HISTORY_MAX_FILE is an exception, and recorded as such.
  *
- * Together the bytes take at most FILE_HISTORY_MAX_TOTAL; past it those used longest ago go, and
- * the user is told.
+ * Together the bytes take at most FILE_HISTORY_MAX_TOTAL; beyond it the least recently used go, and
+ * the user is notified.
  *
  * Safe from any thread. Edits of several tools take turns here for the time it takes to keep one
  * file.
@@ -41,7 +41,7 @@ void file_history_free(struct file_history *h); /* NULL is fine */
 /* What a resumed session has done already, given away. Before the first edit. */
 void file_history_recall(struct file_history *h, struct file_changes *all);
 
-/* A user's message was said; what follows happens after it. */
+/* A new user message: later changes belong to it. */
 void file_history_begin(struct file_history *h, struct str message_uuid);
 
 struct file_kept {
@@ -50,11 +50,11 @@ struct file_kept {
     size_t dropped;   /* older ones that had to go for it */
 };
 
-/* A tool is about to change this file. -1: it must not. What is no file and nowhere a file can be
- * made is left to the tool to complain about. ret may be NULL. */
+/* A tool is about to change this file. -1: it must not. If it is not a file and none can be made
+ * there, the tool will report it. ret may be NULL. */
 int file_history_before(struct file_history *h, const char *path, struct str tool_use_id,
                         struct file_kept *ret, struct err *err);
-/* The tool is done with it, whatever it did. A failure only means that the file will count as
+/* The tool is done with it, changed or not. A failure only means that the file will count as
  * changed by others. */
 int file_history_after(struct file_history *h, const char *path, struct err *err);
 

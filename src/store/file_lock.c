@@ -1,6 +1,6 @@
 /*
- * file_lock: asking for a lock with pauses that grow, and who has it. The kernel names no process
- * for an OFD lock, but shows it at the descriptors of whoever holds it. Any thread.
+ * file_lock: tries for a lock with growing pauses, and finds its holder. The kernel names no
+ * process for an OFD lock, but lists it with the descriptors of its holder. Any thread.
  */
 #include "store/file_lock.h"
 
@@ -20,7 +20,7 @@
 #include "sync/cancel.h"
 
 #define PAUSE_MS 50           /* the longest one */
-#define CANCELLED_WAIT_MS 200 /* in all, for somebody who wants to go */
+#define CANCELLED_WAIT_MS 200 /* in all, for a cancelled caller */
 #define MAX_INFO ((size_t)16 << 10)
 
 /* ---- Who has it ---- */
@@ -97,7 +97,7 @@ static int is_held(int fd, const char *path, int64_t waited_ms, struct err *err)
 
 /* ---- Having it ---- */
 
-/* 1: ours, or there are no locks here; 0: somebody else's. */
+/* 1: ours, or there are no locks here; 0: another process's. */
 static int try_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

@@ -12,9 +12,9 @@ struct cancel;
 struct err;
 
 /*
- * Waits max_ms at most, and only a moment more once cancel (which may be NULL) is set: the words
- * that say that somebody stopped us are written, too. Where a file system has no locks it goes on
- * without. -1 with ERR_BUSY, which names the process that has it, if that can be seen.
+ * Waits max_ms at most, and only a moment more once cancel (which may be NULL) is set: the note
+ * about the cancel is written, too. Where a file system has no locks it continues without. -1 with
+ * ERR_BUSY, which names the process that has it, if that can be seen.
  */
 int file_lock_take(int fd, const char *path, int64_t max_ms, struct cancel *cancel,
                    struct err *err);

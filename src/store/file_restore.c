@@ -50,7 +50,7 @@ static void row_say(struct restore_plan *plan, struct restore_row *row, enum res
     row->why = arena_str(&plan->arena, str_of(why));
 }
 
-/* The path leads where it led, and what is there is a file or nothing. */
+/* The path leads where it led, and a file or nothing is there. */
 static bool row_is_blocked(struct restore_plan *plan, struct restore_row *row)
 {
     CLEANUP(mem_freep) char *real = path_real(row->path.ptr);
@@ -187,7 +187,7 @@ int restore_row_texts(const struct restore_plan *plan, const struct restore_row 
 
 /* ---- Doing it ---- */
 
-/* A command that runs meanwhile may have put a link in the place of a folder above it. */
+/* A running command may have replaced a folder above it by a link. */
 static int row_fail(const struct restore_row *row, const char *what, struct err *err)
 {
     if (errno == ELOOP)
@@ -210,7 +210,7 @@ static int row_write(const struct restore_plan *plan, const struct restore_row *
     if (at < 0)
         return row_fail(row, "write", err);
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* A mode that somebody else gave it stays. */
+        /* A mode set by others stays. */
         if (row->now.mode == row->end->left.mode)
             st.st_mode = (st.st_mode & ~(mode_t)07777) | row->to->before.mode;
         like = st;

@@ -42,12 +42,12 @@ bool restore_does(enum restore_what what); /* WRITE, DELETE */
 struct restore_row {
     struct str path;
     enum restore_what what;
-    struct str why;                /* for a person, when nothing is done; or empty */
+    struct str why;                /* for the user, when nothing is done; or empty */
     bool is_link;                  /* BLOCKED by a link */
     const struct file_change *to;  /* how it was before this one */
     const struct file_change *end; /* the session's last change of it */
     struct file_look now;          /* when the plan was made */
-    size_t added, removed;         /* lines; for whoever can compare texts to set */
+    size_t added, removed;         /* lines; set by callers that can compare texts */
 };
 
 struct restore_plan {
@@ -57,19 +57,18 @@ struct restore_plan {
 };
 
 /* Back to before the changes from number `first` of the list on. all must outlive the plan; force:
- * conflicts are not waited for. Never fails: a file that cannot be looked at has a row that says
- * so. */
+ * ignore conflicts. Never fails: a file that cannot be checked has a row that reports it. */
 void restore_plan_make(struct restore_plan *plan, const struct file_changes *all, size_t first,
                        const char *session_dir, bool force);
 void restore_plan_release(struct restore_plan *plan);
 
-/* Does what the plan says. Rows become FAILED, or CONFLICT when a file was changed meanwhile, each
- * by itself. history: of the session, with all its changes recalled and a message begun. */
+/* Carries out the plan. Rows become FAILED, or CONFLICT when a file was changed since, each by
+ * itself. history: of the session, with all its changes recalled and a message begun. */
 void restore_plan_apply(struct restore_plan *plan, struct file_history *history, bool force);
 
 /* What there is and what there would be, for showing a difference; empty for no file. */
 int restore_row_texts(const struct restore_plan *plan, const struct restore_row *row,
                       struct buf *ret_now, struct buf *ret_then, struct err *err);
 
-/* Nothing came of it: the file was the same behind it. */
+/* The edit had no effect: the file was the same after it. */
 bool file_change_is_empty(const struct file_change *c);

@@ -26,7 +26,7 @@
 struct found {
     size_t count;
     struct buf path;  /* of the first */
-    struct buf names; /* of the first few, for a person */
+    struct buf names; /* of the first few, for the user */
 };
 
 static void found_init(struct found *f)
@@ -42,7 +42,7 @@ static void found_release(struct found *f)
     buf_release(&f->names);
 }
 
-/* One line of it, whatever it holds. */
+/* One line of it, with any content. */
 static void add_plain(struct buf *out, struct str text, size_t max)
 {
     struct str shown = str_clip(text, max);

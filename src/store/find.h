@@ -1,5 +1,5 @@
 /*
- * A session by what a person calls it.
+ * Finds a session by a user's name for it.
  */
 #pragma once
 
@@ -14,14 +14,14 @@ struct err;
 struct find_scope {
     const char *home;   /* $TENAX_HOME */
     const char *dir;    /* what relative paths begin at */
-    struct str project; /* this folder's key: sessions of others count only when none of its own
-                           fits */
+    struct str project; /* this folder's key: sessions of others count only when none of this one
+                           matches */
 };
 
 /*
  * The transcript that `want` means: the path of a .jsonl file, an id, the beginning of one (4
- * characters), a title (index_name()) or a part of one. Whatever is exact goes before what is not,
- * and this folder before others. Only titles need the store.
+ * characters), a title (index_name()) or a part of one. Exact matches go before others, and this
+ * folder before others. Only titles need the store.
  *
  * ERR_NOT_FOUND with what to do, ERR_BAD_INPUT when several fit: it names them.
  */

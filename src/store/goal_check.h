@@ -7,7 +7,7 @@
 #include "store/goals.h"
 
 int goal_check_thread(struct str thread, struct err *err);
-int goal_check_objective(struct str objective, struct err *err); /* trimmed by whoever binds it */
+int goal_check_objective(struct str objective, struct err *err); /* the callers trim it */
 int goal_check_text(const char *name, struct str text, size_t max_bytes, struct err *err);
 int goal_check_row(const struct store_goal *g, struct err *err);
 int goal_check_update(const struct goal_update *u, struct err *err);

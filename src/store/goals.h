@@ -2,14 +2,14 @@
  * Goals in the store: one row per session (thread), and the ledger of what happened to it.
  *
  * The rules of the row are kept here (goal_rule.h), one transaction each, so that threads and
- * processes may all write at once and nobody reads, thinks and writes back:
+ * processes may all write at once and none of them reads, computes and writes back:
  *
  *  - `used >= budget` is the test everywhere, and the budget compared is the one that holds after
  *    the change. The other limits (steps, money, time of day) count like the budget: a goal that
  *    has reached any of them is spent.
- *  - No change leaves a goal active that is spent: it lands as budget_limited. So a resume does
- *    when nothing is left, lowering a limit to or below what is used stops an active goal, and
- *    whatever is changed behind the deadline finds that out. Raising a limit alone wakes nothing.
+ *  - No change leaves a spent goal active: it becomes budget_limited. So does resuming one when
+ *    nothing is left; lowering a limit to or below the used amount stops an active goal, and any
+ *    change after the deadline detects it. Raising a limit alone wakes nothing.
  *  - budget_limited becomes neither paused nor blocked by an update; usage_limited may be paused.
  *  - goal_id is new on replace and insert and is the lock of everybody who has looked before: an
  *    update or a charge that names another one changes nothing.
@@ -35,7 +35,7 @@ struct store;
 #define GOAL_MAX_TEXT ((size_t)256 << 10)  /* of any other text of the row; longer: ERR_TOO_BIG */
 #define GOAL_MAX_NUMBER ((int64_t)1 << 53) /* of a counter or a limit; counters stay there */
 #define GOAL_MAX_EVENT ((size_t)64 << 10)  /* of an event's data; longer: ERR_TOO_BIG */
-#define GOAL_MAX_NEXT 100                  /* goals that wait behind one */
+#define GOAL_MAX_NEXT 100                  /* queued goals */
 
 #define GOAL_STATUSES(X)                                                                           \
     X(ACTIVE, "active")                                                                            \
@@ -69,7 +69,7 @@ struct store_goal {
     int64_t steps;
     int64_t time_used_seconds;
     double cost_usd;
-    bool cost_unknown; /* somebody without prices had a part in it */
+    bool cost_unknown; /* part of the cost came from a caller without prices */
     int64_t iterations;
     struct str last_reason;
     struct str checks; /* JSON, goal room's, as are the next four; may be empty */
@@ -89,7 +89,7 @@ int store_goal_get(struct store *s, struct str thread, struct arena *arena, stru
 int store_goals(struct store *s, enum goal_status status, size_t max, struct arena *arena,
                 store_goal_vec *ret, struct cancel *cancel, struct err *err);
 
-/* What happened, for whoever asks later; append-only, for as long as there is a session. */
+/* A past event, for later queries; append-only, as long as the session exists. */
 struct goal_event {
     int64_t id; /* grows; of those returned */
     struct str goal_id;
@@ -99,23 +99,23 @@ struct goal_event {
     /* The goal's when this had happened; of those returned. GOAL_STATUS_COUNT: it was only noted.
      */
     enum goal_status status;
-    const struct goal_event *next; /* of those given: goes in behind it, with the same change */
+    const struct goal_event *next; /* a given one: goes in after it, with the same change */
 };
 
 typedef VEC(struct goal_event) goal_event_vec;
 
 /*
  * For all changes below: *ret (NULL: not wanted) is the row as it landed. When the answer is 0,
- * nothing was changed and *ret is the row that is there; its thread_id is empty when there is none.
- * event (NULL: none) goes into the ledger in the same transaction, with all behind it (next),
+ * nothing was changed and *ret is the existing row; its thread_id is empty when there is none.
+ * event (NULL: none) goes into the ledger in the same transaction, with all after it (next),
  * exactly when something was changed; only kind and data count: its goal is the row's and its time
  * is now_ms.
  *
  * What cannot be (a budget of 0, a negative charge, an empty objective, …) is ERR_BAD_INPUT.
  */
 
-/* What is set: objective (trimmed), status, limits, and all texts; what is used is ignored and
- * begins at 0. goal_id: the caller's (id.h), new. */
+/* Sets objective (trimmed), status, limits, and all texts; usage is ignored and begins at 0.
+ * goal_id: the caller's (id.h), new. */
 
 /* Puts it there, whatever was there before. */
 int store_goal_replace(struct store *s, const struct store_goal *g, int64_t now_ms,
@@ -130,7 +130,7 @@ enum goal_change {
     CHANGE_KEEP,
     CHANGE_SET,
     CHANGE_CLEAR, /* no limit from here on */
-    CHANGE_ADD,   /* to the larger of the limit and what is used; no limit stays none */
+    CHANGE_ADD,   /* to the larger of the limit and the usage; no limit stays none */
 };
 
 struct goal_limit_change {
@@ -222,14 +222,14 @@ enum goal_part {
 };
 const char *goal_part_name(enum goal_part part);
 
-/* From here on the row of this thread is what this store has last read or written. A change by
+/* From here on this store's last read or written row of this thread is authoritative. A change by
  * another program is undone by the next function above that reads or writes the row. Once the row
- * was read, none of them waits for a busy database: they work on what is known, which is written as
- * soon as that is possible. */
+ * was read, none of them waits for a busy database: they work on the copy in memory, which is
+ * written as soon as that is possible. */
 void store_goal_guard(struct store *s, struct str thread);
-/* What was undone since the last call: 1 << GOAL_PART_… */
+/* Parts undone since the last call: 1 << GOAL_PART_… */
 unsigned store_goal_foreign(struct store *s, struct str thread);
-/* What is known is written when this returns 0. */
+/* The copy in memory is written when this returns 0. */
 int store_goal_flush(struct store *s, struct str thread, int64_t patience_ms, struct cancel *cancel,
                      struct err *err);
 /* The same, and the row is not held any more. */
@@ -240,7 +240,7 @@ void store_goal_release(struct store *s, struct str thread);
 /* Something happened that changed no row: a verdict that came too late, a wait. */
 int store_goal_note(struct store *s, struct str thread, const struct goal_event *e,
                     struct cancel *cancel, struct err *err);
-/* Of one goal, or of all the session has had (goal_id empty), oldest first, behind `after`, at most
+/* Of one goal, or of all goals of the session (goal_id empty), oldest first, after `after`, at most
  * `max`. */
 int store_goal_events(struct store *s, struct str thread, struct str goal_id, int64_t after,
                       size_t max, struct arena *arena, goal_event_vec *ret, struct cancel *cancel,
@@ -268,7 +268,7 @@ int store_goal_next_list(struct store *s, struct str thread, struct arena *arena
 /* Takes the first one out: 1, or 0: none waits. */
 int store_goal_next_take(struct store *s, struct str thread, struct arena *arena,
                          struct goal_next *ret, struct cancel *cancel, struct err *err);
-/* That one, wherever it stands by now: 1, or 0: somebody has taken it. */
+/* Drops it from its current place: 1, or 0: it was taken already. */
 int store_goal_next_drop(struct store *s, struct str thread, int64_t id, struct cancel *cancel,
                          struct err *err);
 /* By place, from 1: moves it to another that is taken, or out (to 0). 1: done, 0: no such place. */

@@ -1,7 +1,6 @@
 /*
- * The beginning of a transcript: the first line that is a message, the first time, the first words
- * of a person. Read for itself, because the scan looks at old lines only by their beginnings. One
- * thread.
+ * The beginning of a transcript: the first line that is a message, the first time, the first user
+ * text. Read separately, because the scan checks only the beginnings of old lines. One thread.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * $TENAX_HOME/history.jsonl: what was typed, one line each, where other programs look for it.
+ * $TENAX_HOME/history.jsonl: the user's prompts, one line each, where other programs look for it.
  * tenax itself reads its own table (store.h).
  */
 #pragma once

@@ -1,8 +1,8 @@
 /*
  * The lock file of a session.
  *
- * It is removed when the hold is given back, while the lock is still held; so whoever gets a lock
- * looks whether the path still names the file that is locked, and starts again when it does not.
+ * It is removed when the hold is given back, while the lock is still held; so a process that gets a
+ * lock checks whether the path still names the locked file, and starts again when it does not.
  * Children never have the descriptor: it is closed on exec, and the zygote (proc) closes everything
  * at once. Any thread.
  */
@@ -214,7 +214,7 @@ int hold_take(const char *home, const char *session, const char *socket, struct 
 
     h->fd = -1;
     if (hold_take_named(h, home, session, socket, &why) < 0) {
-        /* It is the first thing to be written, and nobody knows the file that it is. */
+        /* It is the first file to be written, and its name would mean nothing to the user. */
         if (why.sys == ENOSPC || why.sys == EDQUOT) {
             errno = why.sys;
             return err_sys(err, ERR_IO, "the disk of tenax's home folder '%s' is full", home);
@@ -232,7 +232,7 @@ void hold_give(struct hold *h)
     if (!h)
         return;
     if (hold_is_at(h->fd, h->path))
-        unlink(h->path);              /* before the lock goes: afterwards it may be somebody's */
+        unlink(h->path); /* before the lock goes: afterwards another process may hold it */
     fcntl(h->fd, F_OFD_SETLK, &none); /* also when a fork in the making has a copy */
     hold_free(h);
 }

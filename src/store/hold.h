@@ -2,10 +2,10 @@
  * Who works on a session: one process at a time.
  *
  * The holder keeps a lock on $TENAX_HOME/run/<session>.lock, which the kernel frees however the
- * process ends; pid, host and control socket stand in the file for those who come second. A file
- * that a killed process left behind is no obstacle. The lock belongs to the open file
- * (F_OFD_SETLK): two holds of one process exclude each other as well, and looking takes nothing, so
- * that a look never makes a take fail. Safe from any thread.
+ * process ends; pid, host and control socket stand in the file for later processes. A file left by
+ * a killed process is no obstacle. The lock belongs to the open file (F_OFD_SETLK): two holds of
+ * one process exclude each other as well, and a look takes no lock, so it never makes a take fail.
+ * Safe from any thread.
  */
 #pragma once
 
@@ -24,14 +24,14 @@ struct holder {
 };
 void holder_release(struct holder *h);
 
-/* ERR_BUSY with who has it and what to do ("--fork-session"). ERR_UNSUPPORTED on a file system
- * without locks, where nobody is protected from anybody; ERR_BAD_INPUT for a session that is no
- * file name. socket: "" when there is none. */
+/* ERR_BUSY with its holder and what to do ("--fork-session"). ERR_UNSUPPORTED on a file system
+ * without locks, where nothing protects the session; ERR_BAD_INPUT for a session that is not a file
+ * name. socket: "" when there is none. */
 int hold_take(const char *home, const char *session, const char *socket, struct hold **ret,
               struct err *err);
 void hold_give(struct hold *h); /* NULL is fine */
 
-/* 1 and who (ret may be NULL), 0: nobody, -1. */
+/* 1 and its holder (ret may be NULL), 0: not held, -1. */
 int hold_look(const char *home, const char *session, struct holder *ret, struct err *err);
 
 /* The same by what the kernel says alone, not by the file's content: which process has the lock,
@@ -39,5 +39,5 @@ int hold_look(const char *home, const char *session, struct holder *ret, struct 
  * user's process, no /proc), as hold_look(). Reads all of /proc. */
 int hold_seek(const char *home, const char *session, struct holder *ret, struct err *err);
 
-/* All sessions that somebody holds. */
+/* All sessions that are held. */
 void hold_list(const char *home, struct strv *ret);

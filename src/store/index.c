@@ -33,7 +33,8 @@ struct refresh {
     struct cancel *cancel;
     struct index *ix;       /* its rows are those that were known, then those that hold */
     enum row_state *states; /* of each of the known ones */
-    /* A table of them by id: their numbers from 1 on, behind each other where two want one slot. */
+    /* A table of them by id: their numbers from 1 on, in the next free slot where two want the same
+     * one. */
     uint32_t *slots;
     size_t slot_mask;
     store_session_vec put, forget;
@@ -112,7 +113,7 @@ static void index_take_cost(const struct source *source, uint64_t offset, uint64
         row->cost_usd = usd;
 }
 
-/* Counts what stands behind row->counted. A last line without an end is left for next time. */
+/* Counts the lines after row->counted. A last line without an end is left for next time. */
 static int index_count(const struct source *source, struct window *w, struct cancel *cancel,
                        struct store_session *row, struct err *err)
 {
@@ -163,7 +164,7 @@ static int index_count_file(const char *path, struct cancel *cancel, struct stor
     return index_count(&source, &w, cancel, row, err);
 }
 
-/* Fills what is read from the file; identity and stat are there. */
+/* Fills in what comes from the file; identity and stat are set already. */
 static int index_read_file(const char *path, struct cancel *cancel, struct arena *arena,
                            struct store_session *row, struct err *err)
 {

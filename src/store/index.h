@@ -2,10 +2,10 @@
  * The sessions there are, as a list of them shows: read from the transcripts, remembered in the
  * store.
  *
- * The files are the truth. index_refresh() looks at each one's size and time; only what differs
- * from the row that was made of it is read again, and of a file that has grown only what is new. So
- * a list costs a stat() per session, and the rows may be lost at any time. What another process
- * writes meanwhile is seen by the next refresh.
+ * The files are the truth. index_refresh() checks each one's size and time; only files that differ
+ * from their row are read again, and of a file that has grown only the new part. So a list costs a
+ * stat() per session, and the rows may be lost at any time. The next refresh sees what other
+ * processes have written.
  */
 #pragma once
 
@@ -36,9 +36,9 @@ struct index {
 
 void index_release(struct index *ix);
 
-/* Has the files looked at from here on, by a thread of its own, for a caller that has something to
- * do before index_refresh(), like opening the store. What is given must live until then, and be
- * given there again. */
+/* Starts checking the files on a separate thread, for a caller with other work before
+ * index_refresh(), like opening the store. The arguments must live until then, and be passed there
+ * again. */
 void index_begin(struct index *ix, const char *home, struct str project, struct cancel *cancel);
 
 /* Those of a project, or of all when it is empty, newest first; files without a message are left
@@ -51,7 +51,7 @@ int index_refresh(struct store *s, const char *home, struct str project, struct 
 int index_read(const char *path, struct cancel *cancel, struct arena *arena,
                struct store_session *ret, struct err *err);
 
-/* What to call it: a person's title, a model's, the first prompt. */
+/* Its display name: the user's title, a model's, the first prompt. */
 struct str index_name(const struct store_session *row);
 /* <home>/projects/<project>/<id>.jsonl */
 void index_path(const struct store_session *row, const char *home, struct buf *ret);

@@ -43,7 +43,7 @@ enum subtype {
     SUBTYPE_OTHER,
 };
 
-/* What is known so far of a line, beside the line itself. */
+/* The known properties of a line so far, beside the line itself. */
 struct look {
     enum line_depth depth;
     enum subtype subtype;

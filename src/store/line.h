@@ -54,5 +54,5 @@ struct line {
     unsigned text_count;
 };
 
-/* False: it is no object, or not a whole one; what was seen before the fault is there. */
+/* False: it is not an object, or incomplete; the part before the fault is filled in. */
 bool line_scan(struct window *w, enum line_depth depth, struct line *ret);

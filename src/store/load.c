@@ -62,8 +62,8 @@ static void load_take_entries(struct load *l, const struct chain *c)
     }
 }
 
-/* The last one's uuid is read again: what was scanned is only its hash. One that turns out to be
- * broken inside is no entry, and not what the next one hangs on. */
+/* The last one's uuid is read again: the scan has only its hash. A line that turns out to be broken
+ * inside is not an entry, and the next one does not hang on it. */
 static int load_take_leaf(struct load *l, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -2,15 +2,15 @@
  * A transcript read for going on: the active chain, and the facts beside it.
  *
  * The file is never read into memory as a whole. Its bytes are scanned once, through a window of
- * fixed size, for the few keys that make the chain; a line is parsed only by whoever asks for it,
- * and may turn out to be broken inside then. What lies before the last compact boundary is searched
- * for facts only, unless something behind it names it. A file that shrinks meanwhile is ERR_IO, not
- * a crash; one that grows is read as it was at the beginning.
+ * fixed size, for the few keys that make the chain; a line is parsed only on request, and may turn
+ * out to be broken inside then. Lines before the last compact boundary are searched for facts only,
+ * unless a line after it names them. A file that shrinks meanwhile is ERR_IO, not a crash; one that
+ * grows is read as it was at the beginning.
  *
  * The chain: newest leaf, parentUuid by parentUuid, reversed; order in the file means nothing but
  * "newest". Then: parallel calls and their results put back beside each other (by message.id, and
- * the results' parents), preserved messages spliced behind their boundary, snips and tombstones
- * taken out, children of progress hung on its parent, cycles cut with a warning. Lines that are no
+ * the results' parents), preserved messages spliced after their boundary, snips and tombstones
+ * removed, children of progress hung on its parent, cycles cut with a warning. Lines that are no
  * entry (a torn tail, garbage) are skipped and counted. One thread; several may load one file.
  */
 #pragma once
@@ -54,21 +54,21 @@ struct load_line {
     uint32_t len;
 };
 
-/* Facts, last wins where nothing else is said. Strings are "" when absent. */
+/* Facts, last wins unless noted. Strings are "" when absent. */
 struct load_facts {
     struct buf session;         /* the file's own: of its newest message, else of its name */
     struct buf cwd, branch;     /* of the newest message that has one */
     struct buf first_prompt;    /* the first real one: not meta, no command's output; clipped */
-    struct buf title, ai_title; /* a person's; made by a model, or an old summary of the leaf */
+    struct buf title, ai_title; /* the user's; made by a model, or an old summary of the leaf */
     struct buf tag, mode, permission_mode, agent_setting, agent_name;
     struct load_line worktree, pr_link;
     struct load_line goal_status; /* attachments of that type, or system lines of that subtype */
-    struct load_line goal_terms, goal_used; /* tenax's own: what was agreed, and what was spent */
+    struct load_line goal_terms, goal_used; /* tenax's own: the agreed terms, and the costs */
     struct load_line last_turn;             /* turn_duration */
     VEC(struct load_line) replacements;     /* content-replacement of the main chain, in order */
     VEC(struct load_line) queue;            /* enqueued and not taken out again, in order */
     VEC(struct load_line) file_history;     /* in order */
-    VEC(struct load_line) collapses;        /* commits in order; empty behind a boundary */
+    VEC(struct load_line) collapses;        /* commits in order; empty after a boundary */
     struct load_line collapse_snapshot;     /* the same */
     int64_t first_ms, last_ms;              /* timestamps of messages; 0: none */
     uint64_t messages;                      /* user and assistant lines of the main chain's file */

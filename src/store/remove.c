@@ -1,7 +1,7 @@
 /*
- * Files of sessions, removed. Whoever removes holds the session meanwhile, so that nobody can go on
- * with one that is about to vanish. The transcript goes first: what a crash leaves then is a folder
- * that no list shows, and the next sweep takes.
+ * Files of sessions, removed. The remover holds the session until then, so that no process can
+ * resume one that is about to vanish. The transcript goes first: a crash then leaves a folder that
+ * no list shows, and the next sweep removes.
  */
 #include "store/remove.h"
 
@@ -72,7 +72,7 @@ static int remove_tree(int at, const char *name, int depth)
     return unlinkat(at, name, AT_REMOVEDIR);
 }
 
-/* Held by us, or ERR_BUSY in words for somebody who wants it gone. */
+/* Held by us, or ERR_BUSY with a text for a user who wants it removed. */
 static int remove_hold(const char *home, const char *id, struct hold **ret, struct err *err)
 {
     struct err why = {0};
@@ -87,7 +87,7 @@ static int remove_hold(const char *home, const char *id, struct hold **ret, stru
                        (long long)who.pid, who.host.len ? buf_cstr(&who.host) : "?");
     }
     if (why.code == ERR_UNSUPPORTED)
-        return 0; /* no locks on this file system: nobody can hold it */
+        return 0; /* no locks on this file system: it cannot be held */
     if (err)
         *err = why;
     return -1;
@@ -105,7 +105,7 @@ static int remove_goals(const char *home, const char *id, struct store **store,
         return 0;
     if (!*store && store_shared(home, cancel, store, &why) < 0) {
         if (why.code == ERR_UNSUPPORTED)
-            return 0; /* without the library nobody reads it either */
+            return 0; /* without the library nothing else reads it either */
         return err_set(err, why.code, "session %s stays: %s", id, why.text);
     }
     if (store_goals_forget(*store, str_of(id), cancel, err) < 0)
@@ -237,8 +237,8 @@ static int old_cmp(const void *a, const void *b)
     return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* A clock may be wrong, and what is removed is gone: never more than a day's share of all, the
- * oldest first, and none by a time that no session has seen. */
+/* A clock may be wrong, and removal is final: never more than a day's share of all, the oldest
+ * first, and none by a time that no session has seen. */
 static void old_remove(struct old *o, int64_t days)
 {
     int share = (int)(o->sessions.len / (size_t)days) + 1;
@@ -282,7 +282,7 @@ static void old_find_all(struct old *o)
     }
 }
 
-/* A lock that can be had was left behind by somebody killed; giving it back removes the file. */
+/* A lock that can be taken was left by a killed process; giving it back removes the file. */
 static void old_take_locks(struct old *o)
 {
     CLEANUP(mem_freep) char *run = path_join(o->home, "run");
@@ -347,7 +347,7 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
     log_debug("store", "sweep: %d sessions older than %lld days", o.removed, (long long)days);
     if (cancel_check(cancel, err) == 0)
         return o.removed;
-    sweep_unstamp(home); /* the rest is for whoever comes next */
+    sweep_unstamp(home); /* the rest is for the next process */
     return -1;
 }
 

@@ -1,8 +1,8 @@
 /*
  * The scan. Parts are handed out from the last to the first; where full ones may end is known when
- * one with a boundary is done. A thread that was faster and went on in full beyond it has done work
- * that nobody looks at: its nodes are dropped, so that the outcome is the same however the threads
- * ran. The caller's thread takes its share.
+ * one with a boundary is done. A thread that was faster and went on in full beyond it has done
+ * useless work: its nodes are dropped, so that the outcome is the same however the threads ran. The
+ * caller's thread takes its share.
  */
 #include "store/scan.h"
 
@@ -82,7 +82,7 @@ static void part_take(struct part *p, const struct scan *s, const struct line *l
             p->messages[is_side]++;
         newest_take(&p->newest[is_side], l);
     }
-    /* Facts may name a message by the same key: a prompt that waited, and was said later. */
+    /* Facts may name a message by the same key: a prompt that waited, and was sent later. */
     if (!p->is_full || uid_is_none(l->id) ||
         (!is_link && l->kind != ENTRY_PROGRESS && l->kind != ENTRY_OTHER))
         return;

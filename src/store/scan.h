@@ -2,9 +2,8 @@
  * A transcript's bytes gone through once: a node for each line that has an id, a note of each fact.
  *
  * The file is taken in parts, from its end backwards, by a few threads. As soon as a part holds a
- * compact boundary, what lies before it is looked through for facts only, by the beginnings of its
- * lines. When something behind the boundary names a line that was not seen then, scan_widen() goes
- * through more of it in full.
+ * compact boundary, earlier lines are searched for facts only, by their beginnings. When a line
+ * after the boundary names one that was not scanned then, scan_widen() scans more of it in full.
  */
 #pragma once
 
@@ -78,7 +77,7 @@ void scan_init(struct scan *s, const struct source *source, bool is_agent, struc
                uint64_t part_bytes);
 void scan_release(struct scan *s);
 
-/* is_whole: all of it in full, whatever it holds. */
+/* is_whole: scan everything in full. */
 int scan_run(struct scan *s, bool is_whole, struct err *err);
 
 /* About as much again in full as there is; false when all of it is. */

@@ -1,7 +1,7 @@
 /*
  * Calls that ran side by side leave the chain a tree: each block of an answer hangs on the one
- * before it, each result on its call, and only one of the ends goes on. What is beside the way is
- * found by its answer's id and put back: blocks behind blocks, then results, both in the file's
+ * before it, each result on its call, and only one of the ends continues. Lines off the path are
+ * found by their answer's id and put back: blocks after blocks, then results, both in the file's
  * order.
  */
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct groups {
 
 /* One to be put back. */
 struct extra {
-    size_t at; /* behind this place */
+    size_t at; /* after this place */
     uint32_t node;
     bool is_result;
 };
@@ -101,8 +101,8 @@ struct numbers {
     VEC(uint32_t) list;
 };
 
-/* A run of the chain and what belongs to it, in the file's order as far as the chain is; `last`
- * stays behind all of it. */
+/* A run of the chain and its siblings, in the file's order as far as the chain is; `last` stays
+ * after all of it. */
 static void merge(struct numbers *out, const uint32_t *run, size_t run_len,
                   const struct extra *extras, size_t extra_len, uint32_t last)
 {
@@ -135,7 +135,7 @@ static struct extra *find_extras(struct chain *c, uint32_t asked, size_t *ret_le
         if (!answer)
             continue;
         g = groups_slot(&groups, answer);
-        /* Where the chain was asked to end, the answer's results would come behind. */
+        /* Where the chain was asked to end, the answer's results would come after. */
         if (g->answer && c->entries.ptr[g->last] != asked)
             *vec_add(&found) = (struct extra){g->last, i, n->kind != ENTRY_ASSISTANT};
     }

@@ -1,5 +1,5 @@
 /*
- * The file behind a load. Reading is pread: any thread, no place to keep.
+ * The file of a load. Reads with pread: any thread, no position to keep.
  */
 #include "store/source.h"
 
@@ -106,7 +106,7 @@ static size_t safe_cut(struct str raw, size_t max)
 
 void source_string(const struct source *s, struct span at, size_t max_bytes, struct buf *ret)
 {
-    /* Six bytes of an escape make one at least; what is longer is cut, and clipped then. */
+    /* Six bytes of an escape make at least one; longer text is cut, and clipped then. */
     size_t max_raw = max_bytes * 6 + 16;
     uint64_t len = at.len < max_raw ? at.len : max_raw;
     CLEANUP(buf_release) struct buf raw = BUF_INIT(LINE_MAX_BYTES);

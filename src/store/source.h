@@ -18,12 +18,12 @@ struct source {
     uint64_t size;
 };
 
-/* ERR_NOT_FOUND, ERR_IO; ERR_BAD_INPUT for what is no regular file. */
+/* ERR_NOT_FOUND, ERR_IO; ERR_BAD_INPUT for other than regular files. */
 int source_open(struct source *s, const char *path, struct err *err);
 void source_release(struct source *s);
 
-/* The bytes, in place of what buf held; its limit is the reader's to set. ERR_IO also when the file
- * is shorter by now; ERR_TOO_BIG above what JSON can be. */
+/* Replaces the contents of buf by the bytes; the reader sets its limit. ERR_IO also when the file
+ * has become shorter; ERR_TOO_BIG above the limit of JSON. */
 int source_read(const struct source *s, uint64_t offset, uint64_t len, struct buf *ret,
                 struct err *err);
 

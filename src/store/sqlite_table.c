@@ -1,5 +1,5 @@
 /*
- * The table of SQLite's functions. Whoever comes first loads it, others wait for that.
+ * The table of SQLite's functions. The first user loads it, others wait for that.
  */
 #include "store/sqlite_table.h"
 

@@ -2,11 +2,11 @@
  * What tenax remembers between runs, beside the transcripts: an index of sessions, trusted folders,
  * prompts that were typed, goals (goals.h). $TENAX_HOME/state.db.
  *
- * One function per intent; nobody outside store_*.c sees SQL or a row's number. Times are
+ * One function per intent; no SQL or row number is visible outside store_*.c. Times are
  * milliseconds of the wall clock, given by the caller. Each call is one short transaction: it all
- * happened or nothing did. Many processes may use one home; whoever finds the store busy waits and
- * tries again, and after STORE_PATIENCE_MS gives up with ERR_RETRY_LATER, which a person never
- * needs to see. A cancel (NULL: none) ends the wait with ERR_CANCELLED.
+ * happened or nothing did. Many processes may use one home; a caller that finds the store busy
+ * waits and tries again, and after STORE_PATIENCE_MS gives up with ERR_RETRY_LATER, which users
+ * normally never see. A cancel (NULL: none) ends the wait with ERR_CANCELLED.
  *
  * The index is a cache, made from the transcripts (index.h); losing the store loses trust, prompts
  * and what goals have used, never a session. So a damaged file is moved aside and begun anew, and
@@ -43,14 +43,13 @@ int store_shared(const char *home, struct cancel *cancel, struct store **ret, st
 void store_free(struct store *s);
 void store_freep(struct store **s);
 
-/* "3.40.1": SQLite's version, for whoever asks what is here. ERR_UNSUPPORTED: install what the text
- * says. */
+/* "3.40.1": SQLite's version, for diagnostics. ERR_UNSUPPORTED: the text says what to install. */
 int store_library(struct str *ret, struct err *err);
 
 /* For the user, each once: gives away what came up since the last call. */
 void store_warnings(struct store *s, struct strv *ret);
 
-/* What was written so far is on the disk when this returns: kept through a power cut, too. */
+/* All changes so far are on the disk when this returns, and survive a power cut. */
 void store_sync(struct store *s);
 
 /* ---- The index of sessions ---- */
@@ -58,7 +57,7 @@ void store_sync(struct store *s);
 struct store_session {
     struct str project; /* the folder's name under projects/ */
     struct str id;
-    struct str title;    /* a person's */
+    struct str title;    /* the user's */
     struct str ai_title; /* a model's */
     struct str cwd;
     struct str branch;
@@ -86,13 +85,13 @@ int store_sessions_update(struct store *s, const store_session_vec *put,
 
 struct store_trust {
     struct str dir; /* absolute, links resolved: the caller's care */
-    bool trusted;   /* false: somebody was asked and said no */
+    bool trusted;   /* false: the user declined */
     int64_t time_ms;
 };
 
 typedef VEC(struct store_trust) store_trust_vec;
 
-/* 1 and the answer that was given for exactly this folder, 0: nobody was asked, -1. */
+/* 1 and the answer for exactly this folder, 0: not asked yet, -1. */
 int store_trust_get(struct store *s, struct str dir, bool *ret_trusted, struct cancel *cancel,
                     struct err *err);
 int store_trust_set(struct store *s, const struct store_trust *t, struct cancel *cancel,
@@ -138,7 +137,7 @@ enum store_key {
 
 typedef void (*store_watch_fn)(void *arg, enum store_key key);
 
-/* fn is called behind each change that this process makes, on the thread that made it; it must
+/* fn is called after each change that this process makes, on the thread that made it; it must
  * neither block nor call the store. After store_unwatch() it is not running and never will. */
 struct store_watch;
 struct store_watch *store_watch(struct store *s, enum store_key key, store_watch_fn fn, void *arg);

@@ -1,5 +1,5 @@
 /*
- * A line of the ledger, inside somebody's transaction.
+ * A line of the ledger, inside the caller's transaction.
  */
 #pragma once
 

@@ -7,10 +7,10 @@
  * (store_goal_foreign()). So a foreign change never has an effect, however short the time between a
  * look and a write.
  *
- * For the same reason the holder never waits for a busy database: a change is applied to what is
- * known and written by the next transaction that gets through, in order. One thread per store,
- * which exists only while something is unwritten, tries until it is. Any thread; the guards belong
- * to whoever owns the store (store_enter()).
+ * For the same reason the holder never waits for a busy database: a change is applied in memory and
+ * written by the next transaction that gets through, in order. One thread per store, which exists
+ * only while something is unwritten, tries until it is. Any thread; the guards belong to the owner
+ * of the store (store_enter()).
  */
 #include "store/store_goal_guard.h"
 
@@ -280,7 +280,7 @@ static unsigned guard_compare(const struct store_goal *known, const struct store
     return bits;
 }
 
-/* The database gets what is known, where it has something else. */
+/* Writes the copy in memory to the database, where they differ. */
 static int guard_restore(struct store *s, struct goal_guard *g, const struct store_goal *row,
                          struct err *err)
 {
@@ -470,7 +470,7 @@ void goal_guards_free(struct goal_guards *all)
 
 /* ---- While the database is busy ---- */
 
-/* Whose row is unwritten; false: nobody's, and the thread ends. */
+/* The thread with an unwritten row; false: none, and the saver ends. */
 static bool saver_next(struct store *s, struct buf *ret_thread)
 {
     struct goal_guards *all;

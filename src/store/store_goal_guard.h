@@ -54,7 +54,7 @@ int goal_row_delete(struct store *s, struct str thread, struct err *err);
 #define GOAL_GUARD_DIFFERS 2
 int goal_guard_read(struct store *s, void *arg, struct err *err);
 int goal_guard_write(struct store *s, void *arg, struct err *err);
-/* What was postponed comes first. */
+/* Postponed changes come first. */
 int goal_guard_catch_up(struct store *s, struct str thread, struct err *err);
 /* The row as this transaction leaves it; NULL: gone. It counts once that is committed. */
 void goal_guard_note(struct store *s, struct str thread, const struct store_goal *row);

@@ -1,6 +1,6 @@
 /*
- * The queue of goals: rows with places from 1, without gaps, per thread. Whatever takes one out
- * moves those behind it up in the same transaction. Any thread.
+ * The queue of goals: rows with places from 1, without gaps, per thread. Removing one moves later
+ * ones up in the same transaction. Any thread.
  */
 #include "base/arena.h"
 #include "base/err.h"

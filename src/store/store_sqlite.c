@@ -1,9 +1,9 @@
 /*
  * The store on SQLite: opening, its format, and the one way to work on it.
  *
- * SQLite is told to wait for nobody. Whatever meets a busy database fails at once, is rolled back
- * as a whole and tried again by store_run(), which waits with a cancel and lets other threads go on
- * meanwhile. A writer says so when it begins (BEGIN IMMEDIATE), so that it never has to give up
+ * SQLite never waits. A transaction that meets a busy database fails at once, is rolled back as a
+ * whole and tried again by store_run(), which waits with a cancel and lets other threads run. A
+ * writer declares itself when it begins (BEGIN IMMEDIATE), so that it never has to give up
  * half-way. Threads take turns on one connection (store_enter()).
  */
 #include "store/store_sqlite.h"
@@ -49,7 +49,7 @@ struct store {
     char *path; /* where it is; NULL: in memory */
     int users;  /* of a shared one; guarded by the lock of those */
     struct gate gate;
-    bool busy; /* whoever set it owns what follows */
+    bool busy; /* the thread that set it owns the following fields */
     sqlite3 *db;
     ino_t inode;           /* of the file that db is */
     VEC(struct kept) kept; /* statements of db */

@@ -25,8 +25,8 @@ enum store_access {
 typedef int (*store_work_fn)(struct store *s, void *arg, struct err *err);
 
 /* Calls fn inside a transaction; again, from the start, when the database was busy or had to be
- * begun anew. So fn undoes first what an earlier try of it may have left in arg. Returns fn's
- * answer; watchers of `changed` hear of a success, unless fn said that nothing changed. */
+ * begun anew. So fn first resets changes of an earlier try in arg. Returns fn's answer; watchers of
+ * `changed` are notified of a success, unless fn reported no change. */
 int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
               void *arg, struct cancel *cancel, struct err *err);
 
@@ -53,8 +53,8 @@ struct query {
 };
 
 int query_make(struct query *q, struct store *s, const char *sql, struct err *err);
-/* The same for what is asked often: the statement stays with the store, under the address of its
- * text (a literal). One query at a time uses it, and binds all of its values. */
+/* The same for frequent queries: the statement stays with the store, under the address of its text
+ * (a literal). One query at a time uses it, and binds all of its values. */
 int query_keep(struct query *q, struct store *s, const char *sql, struct err *err);
 void query_release(struct query *q);
 void query_again(struct query *q);

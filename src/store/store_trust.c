@@ -1,5 +1,5 @@
 /*
- * Folders that a person was asked about. Any thread.
+ * Folders that the user was asked about. Any thread.
  */
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /*
- * survey: folders are listed first, by the survey's own thread; then their files are looked at a
- * few at a time, by it and by whoever waits for it. Without a thread it is done at once.
+ * survey: folders are listed first, by the survey's own thread; then their files are checked a few
+ * at a time, by it and by the thread that waits for it. Without a thread it is done at once.
  */
 #include "store/survey.h"
 
@@ -82,7 +82,7 @@ static void survey_list(struct survey *s)
     CLEANUP(strv_release) struct strv names = STRV_INIT;
 
     if (!d)
-        return; /* nobody has said anything yet */
+        return; /* there are no messages yet */
     if (s->project.len)
         strv_add(&names, s->project);
     for (struct dirent *e = s->project.len ? NULL : readdir(d); e; e = readdir(d)) {
@@ -97,7 +97,7 @@ static void survey_list(struct survey *s)
 
 /* ---- Files ---- */
 
-/* The folder of the file that is looked at: files of one come behind each other. */
+/* The folder of the current file: files of one folder come in sequence. */
 struct survey_place {
     int projects_fd;
     const char *project; /* what folder_fd is; NULL: nothing yet */

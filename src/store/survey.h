@@ -2,9 +2,9 @@
  * The transcripts below a home as the disk has them: names, sizes, times; project by project, and
  * in each in the order of its folder, in which the disk is quickest to say more about them.
  *
- * Half of what a list of sessions costs is to look at the files, and half to read what is
- * remembered of them, so that a thread of its own does the one while the caller does the other.
- * Whoever is done first helps: survey_end() looks at files, too, until none is left.
+ * Half of the cost of a list of sessions is to check the files, and half to read the stored data
+ * about them, so that a separate thread does the one while the caller does the other. The first to
+ * finish helps: survey_end() checks files, too, until none is left.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct survey {
     struct thread *thread;
     struct gate gate;
     bool is_listed;     /* by the gate's leave: the names are there */
-    atomic_size_t next; /* the first file that nobody has taken to look at */
+    atomic_size_t next; /* the first file not taken yet */
 };
 
 #define SURVEY_INIT(home_, project_, cancel_)                                                      \

@@ -1,8 +1,8 @@
 /*
  * One file, appended to. The lock of the file (an OFD lock) keeps processes apart for the length of
  * one write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process
- * waits for the disk, so that neither the request nor the answer does; whoever frees the transcript
- * waits for the last sync.
+ * waits for the disk, so that neither the request nor the answer does; freeing the transcript waits
+ * for the last sync.
  */
 #include "store/transcript.h"
 
@@ -33,15 +33,15 @@ struct transcript {
     struct cancel *cancel; /* or NULL */
 
     struct gate gate;
-    bool busy;        /* whoever set it owns the next eight */
+    bool busy;        /* the thread that set it owns the next eight */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
     bool is_named;    /* its name, and those of its folders, are on the disk */
     bool is_copy;     /* until it exists: written under another name, which no list shows */
     struct buf waits; /* whole lines that go before the next message */
     bool has_failed;  /* a message is among them */
-    struct buf once;  /* what is being written, kept for its memory */
-    off_t end;        /* of the file behind our last line, if nobody has written since */
+    struct buf once;  /* the text being written, kept for its memory */
+    off_t end;        /* of the file after our last line, if no one else has written since */
 
     /* The syncer's; under its gate. */
     bool is_synced; /* by it, at least once */
@@ -125,7 +125,7 @@ static void syncer_loop(void *arg)
     gate_give(&syncing.gate);
 }
 
-/* The gate is held, so that nobody ends a thread that is not known yet. False: there is none. */
+/* The gate is held, so that no thread ends before it is known. False: there is none. */
 static bool syncer_start(void)
 {
     struct syncer *s;
@@ -141,7 +141,7 @@ static bool syncer_start(void)
     return syncing.syncer;
 }
 
-/* Whatever it wanted is done. */
+/* Forgets its request, which is done. */
 static void syncer_forget(struct transcript *t)
 {
     struct syncer *last = NULL;
@@ -160,7 +160,7 @@ static void syncer_forget(struct transcript *t)
     mem_freep(&last);
 }
 
-/* A file that nobody finds after a power cut is lost, however well its lines are kept. A file
+/* A file without a synced name is lost after a power cut, however well its lines are kept. A file
  * system that cannot sync a folder is fine. */
 static void transcript_sync_names(struct transcript *t)
 {
@@ -310,8 +310,8 @@ static int transcript_open(struct transcript *t, struct err *err)
     return 0;
 }
 
-/* The last line has no end: somebody was killed, or the disk was full. It is looked at only when it
- * is not our own: a read behind each write has file systems write down the time of it, too. */
+/* The last line has no end: a process was killed, or the disk was full. It is checked only when it
+ * is not our own: a read after each write makes file systems update the access time, too. */
 static bool transcript_is_torn(const struct transcript *t, off_t size)
 {
     char last;

@@ -23,7 +23,7 @@ struct cancel;
 struct err;
 struct transcript;
 
-#define TRANSCRIPT_COPY ".new" /* behind the name of a file while it is copied */
+#define TRANSCRIPT_COPY ".new" /* appended to the name of a file while it is copied */
 
 enum transcript_sync {
     SYNC_NEVER,
@@ -33,15 +33,15 @@ enum transcript_sync {
 
 /* Nothing is made or opened yet. The path's folders are made with the file, 0700. */
 struct transcript *transcript_new(const char *path, enum transcript_sync sync);
-/* One line for the file at path, which is made when it is not there; durable: on the disk when this
- * returns. For what is no message, and cannot wait for one. Any thread. */
+/* One line for the file at path, which is made if missing; durable: on the disk when this returns.
+ * For lines other than messages that cannot wait for one. Any thread. */
 int transcript_add_line(const char *path, struct str line, bool durable, struct err *err);
 void transcript_free(struct transcript *t);
 const char *transcript_path(const struct transcript *t);
 bool transcript_exists(struct transcript *t);
 
 /* Whole lines, each with its newline. */
-/* Waits in memory until the next write: for what means nothing without the line behind it. */
+/* Waits in memory until the next write: for lines that mean nothing without the line after them. */
 void transcript_hold(struct transcript *t, struct str lines);
 /* What the file begins with, copied from another one: it appears with the first message, and only
  * as a whole. Half of a conversation would be taken for one. */
@@ -58,6 +58,6 @@ int transcript_attempt(struct transcript *t, struct str lines, struct err *err);
  * process. */
 void transcript_patience(struct transcript *t, int64_t max_wait_ms, struct cancel *cancel);
 
-/* A second reader of everything that is written, such as a mirror; called behind each write, in
- * order. NULL: none. */
+/* A second reader of all written lines, such as a mirror; called after each write, in order. NULL:
+ * none. */
 void transcript_mirror(struct transcript *t, void (*fn)(void *arg, struct str lines), void *arg);

@@ -1,6 +1,6 @@
 /*
- * Ids as numbers. Two lanes of multiply-and-fold over words of eight bytes; pure but for the seed,
- * which the kernel gave the process at its start.
+ * Ids as numbers. Two lanes of multiply-and-fold over words of eight bytes; pure except for the
+ * seed, which the kernel gave the process at its start.
  */
 #include "store/uid.h"
 
@@ -15,7 +15,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The same for all of the process: whoever comes first sets it, the others set the same. */
+/* The same for all of the process: the first caller sets it, others set the same. */
 static uint64_t seed(void)
 {
     static _Atomic uint64_t known;

@@ -1,8 +1,8 @@
 /*
  * Ids as numbers: 128 bits for any text, so that a line of the chain has a fixed size.
  *
- * Ids in transcripts are UUIDs mostly, but need not be. The hash is seeded per process: nobody can
- * write a file whose ids meet in one slot of a table. Zero stands for no id.
+ * Ids in transcripts are UUIDs mostly, but need not be. The hash is seeded per process: no file can
+ * be crafted whose ids collide in one slot of a table. Zero stands for no id.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * From the leaf to the boundary. Messages that a compaction kept stand before their boundary in the
- * file and behind it in the conversation: their links are turned so for one attempt, and the
- * attempt counts when it ends at that boundary. If none does, the links stay as they are written.
+ * file and after it in the conversation: their links are turned so for one attempt, and the attempt
+ * counts when it ends at that boundary. If none does, the links stay as they are written.
  */
 #include <string.h>
 
@@ -121,7 +121,7 @@ static bool keep_is_near(const struct keep *k, uint32_t margin)
     return false;
 }
 
-/* Turns the links of what is kept, or back again. */
+/* Turns the links of kept lines, or back again. */
 static void keep_apply(struct chain *c, struct keep *k)
 {
     for (size_t i = 0; i < k->nodes.len; i++) {
@@ -134,7 +134,7 @@ static void keep_apply(struct chain *c, struct keep *k)
     }
 }
 
-/* A copy of the conversation has them behind their boundary, so where they stand does not tell. */
+/* A copy of the conversation has them after their boundary, so their position proves nothing. */
 static void keep_note(struct chain *c, const struct keep *k)
 {
     VEC_EACH(&k->nodes, it) {
@@ -150,7 +150,7 @@ static void keep_undo(struct chain *c, struct keep *k)
     }
 }
 
-/* When nothing was said since, what is kept comes last. */
+/* When there were no messages since, the kept ones come last. */
 static uint32_t keep_leaf(const struct chain *c, const struct keep *k, uint32_t leaf)
 {
     bool is_last = leaf == k->anchor && k->nodes.len && !c->spec->leaf.len;
@@ -199,7 +199,7 @@ static void walk_forget(struct chain *c, size_t from)
     c->entries.len = from;
 }
 
-/* What the boundary stood behind. */
+/* The line before the boundary. */
 static uint32_t walk_beyond(struct chain *c, uint32_t boundary)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -213,13 +213,13 @@ static uint32_t walk_beyond(struct chain *c, uint32_t boundary)
     return up == NODE_NONE || chain_is_live(&c->nodes[up]) ? up : chain_up(c, up);
 }
 
-/* For people, who see what was before the boundary, too: what is kept is shown where it was said.
- */
+/* For readers, who see the lines before the boundary, too: kept ones are shown at their original
+ * place. */
 static void walk_drop_kept(struct chain *c, size_t from, uint32_t beyond)
 {
     size_t len = from;
 
-    /* The boundary may stand behind a line that is not kept, such as the end of a turn. */
+    /* The boundary may follow a line that is not kept, such as the end of a turn. */
     for (uint32_t n = 0;
          n < c->count && beyond != NODE_NONE && !(c->nodes[beyond].marks & MARK_KEPT); n++)
         beyond = chain_up(c, beyond);
@@ -236,8 +236,8 @@ static void walk_drop_kept(struct chain *c, size_t from, uint32_t beyond)
     c->entries.len = len;
 }
 
-/* From a leaf to its boundary, with what that keeps; where to go on from, or NODE_NONE. `before`:
- * only boundaries before this one are tried. */
+/* From a leaf to its boundary, with the lines that keeps; returns where to continue, or NODE_NONE.
+ * `before`: only boundaries before this one are tried. */
 static uint32_t walk_part(struct chain *c, uint32_t leaf, uint32_t before)
 {
     size_t from = c->entries.len;

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define OVERRUN ((uint64_t)32 << 10) /* read at once for a line that goes on behind soft */
+#define OVERRUN ((uint64_t)32 << 10) /* read at once for a line that continues after soft */
 
 void window_init(struct window *w, int fd, uint64_t end, size_t max_bytes)
 {
@@ -27,7 +27,7 @@ void window_release(struct window *w)
     mem_freep(&w->buf);
 }
 
-/* Reads what fits behind what is there; false when the file is shorter than it was. */
+/* Reads as much as fits after the buffered bytes; false when the file has become shorter. */
 static bool window_fill(struct window *w)
 {
     uint64_t from = w->base + w->len;

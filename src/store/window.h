@@ -1,9 +1,9 @@
 /*
  * A file's lines, seen through a buffer that moves over it.
  *
- * The file is read, not mapped: a mapping of a file that somebody truncates ends in SIGBUS, while a
- * read that comes out short is an error like any other; and from the page cache both take the same
- * time, as long as the buffer stays in the processor's. A line that fits the buffer is one piece; a
+ * The file is read, not mapped: a mapping of a file that is truncated ends in SIGBUS, while a read
+ * that comes out short is an error like any other; and from the page cache both take the same time,
+ * as long as the buffer stays in the processor's. A line that fits the buffer is one piece; a
  * longer one comes piece by piece, so that no line can make us grow.
  *
  * A window belongs to one thread. Failures are remembered: window_line() reports them.
@@ -17,23 +17,23 @@
 struct err;
 
 #define WINDOW_BYTES ((size_t)256 << 10)
-#define WINDOW_SLACK 64 /* readable behind the buffer, for blocks that reach over its end */
+#define WINDOW_SLACK 64 /* readable after the buffer, for blocks that reach over its end */
 #define WINDOW_TEXT 512 /* longest string that is taken out of a line, decoded */
 
 struct window {
-    /* The piece at hand; readers move `at` on. */
+    /* The current piece; readers move `at` on. */
     const char *at, *stop;
 
     int fd;
     uint64_t end;   /* of the file, as it was when it was opened */
-    uint64_t soft;  /* only a line that goes on is read behind this */
+    uint64_t soft;  /* only an unfinished line is read beyond this */
     char *buf;      /* WINDOW_BYTES and slack */
     size_t cap;     /* WINDOW_BYTES, less in tests */
     uint64_t base;  /* where buf stands in the file */
     size_t len;     /* bytes in it */
     uint64_t line;  /* where the current line begins */
     uint64_t next;  /* where the next one does, or (while has_more) the rest of this one */
-    bool has_more;  /* the line goes on behind this piece */
+    bool has_more;  /* the line continues after this piece */
     bool has_break; /* it ends in a newline, not with the file; once !has_more */
     bool has_failed;
     struct err *err;

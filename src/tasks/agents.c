@@ -314,6 +314,8 @@ static int check_session(struct agents *a, const struct run *parent, const struc
                        "the session has started %" PRId64 " agents, which is its limit "
                        "(agents.maxPerSession); do not retry",
                        a->started);
+    if (parent && parent->is_stopped) /* or one would be left that nobody stops */
+        return err_set(err, ERR_CANCELLED, "the agent %s was stopped", parent->id);
     if (r->depth > a->max_depth)
         return err_set(err, ERR_TOO_BIG,
                        "agents start agents %" PRId64 " deep at most (agents.maxDepth); do the "
@@ -346,10 +348,9 @@ static struct str choose_model(const struct agents *a, const struct agents_order
     return str_is(model, "inherit") ? STR("") : model;
 }
 
-/* A definition may narrow its parent's mode, and one that the user has written may accept edits. */
-static struct str choose_mode(const struct agents_order *o, const struct definition *type)
+struct str mode_choose(struct permit *permit, const struct definition *type)
 {
-    enum permit_mode parent = permit_mode(o->permit);
+    enum permit_mode parent = permit_mode(permit);
 
     if (parent == MODE_PLAN)
         return STR("plan");
@@ -407,6 +408,7 @@ static struct run *run_new(struct agents *a, const struct agents_order *o)
     r->tool_use_id = arena_str(&r->arena, o->tool_use_id);
     r->name = arena_str(&r->arena, o->name);
     buf_init(&r->model_name, 1000);
+    buf_init(&r->late, AGENTS_MAX_PROMPT);
     r->began_ms = clock_mono_ms();
     task_make_id(a->spec.tasks, TASK_AGENT, r->id);
     return r;
@@ -438,7 +440,7 @@ static int run_choose(struct run *r, const struct agents_order *o, struct err *e
     if (!forks)
         r->model = arena_str(&r->arena, choose_model(a, o, r->type));
     r->effort = forks ? EFFORT_UNSET : o->effort ? o->effort : r->type->effort;
-    r->mode = choose_mode(o, r->type);
+    r->mode = mode_choose(o->permit, r->type);
     return 0;
 }
 
@@ -477,10 +479,7 @@ static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
     rc = check_session(a, parent, r, err);
     if (rc == 0) {
         a->started++;
-        r->holds_slot = (int64_t)a->slots < a->max_running && !a->queue.len;
-        a->slots += r->holds_slot;
-        r->state = r->holds_slot ? RUN_STARTING : RUN_PENDING;
-        vec_push(&a->runs, r);
+        run_list(r);
     }
     *ret_has_slot = r->holds_slot;
     gate_give(&a->gate);
@@ -499,23 +498,22 @@ static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
     task.is_pending = !r->holds_slot;
     task.output_file = str_of(r->output_file);
     rc = task_begin_as(a->spec.tasks, r->by.agent, &task, err);
-    gate_take(&a->gate);
-    if (rc == 0 && r->state == RUN_PENDING)
-        vec_push(&a->queue, r);
-    if (rc < 0) {
-        a->slots -= r->holds_slot;
-        for (size_t i = 0; i < a->runs.len; i++) {
-            if (a->runs.ptr[i] == r)
-                a->runs.ptr[i] = a->runs.ptr[--a->runs.len];
-        }
+    if (rc == 0) {
+        meta_write(r, r->holds_slot ? TASK_RUNNING : TASK_PENDING);
+        run_queue(r);
+        return 0;
     }
+    gate_take(&a->gate);
+    run_give_slot(r);
+    run_unlist(r);
     gate_give(&a->gate);
-    return rc;
+    runs_next(a);
+    return -1;
 }
 
 /* ---- Waited for ---- */
 
-static void agents_poke(void *arg)
+void agents_poke(void *arg)
 {
     struct agents *a = arg;
 
@@ -553,6 +551,7 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
     int64_t until_ms = away_ms > 0 && may_background(a) ? clock_mono_ms() + away_ms : -1;
     bool was_stopped = false;
     bool goes_away = false;
+    bool is_cut;
 
     parent_waits(r, true);
     gate_take(&a->gate);
@@ -570,12 +569,13 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
         }
         gate_wait(&a->gate, was_stopped ? -1 : until_ms);
     }
+    is_cut = was_stopped || (cancel_is_set(cancel) && r->state != RUN_OVER && !r->is_away);
     gate_give(&a->gate);
     cancel_off(hook);
     parent_waits(r, false);
     if (goes_away)
         task_set_background(a->spec.tasks, r->id);
-    if (was_stopped || (cancel_is_set(cancel) && r->state != RUN_OVER))
+    if (is_cut)
         return err_set(err, ERR_CANCELLED, "the agent %s was stopped while running", r->id);
     return 0;
 }
@@ -623,7 +623,6 @@ int agents_start(struct agents *a, const struct agents_order *o, struct agents_o
         run_drop(r);
         return -1;
     }
-    meta_write(r, has_slot ? "running" : "pending");
     if (has_slot)
         rc = run_launch(r, err);
     if (rc == 0 && r->road == ROAD_FOREGROUND)
@@ -659,7 +658,7 @@ size_t agents_send_away(struct agents *a, struct str tool_use_id)
     n = moved.len;
     VEC_EACH(&moved, it) {
         task_set_background(a->spec.tasks, (*it)->id);
-        meta_write(*it, "running");
+        meta_write(*it, TASK_RUNNING);
         run_unref(*it);
     }
     vec_release(&moved);

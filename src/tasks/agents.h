@@ -53,10 +53,11 @@ int agents_new(const struct agents_spec *spec, struct agents **ret, struct err *
 void agents_close(struct agents *a);
 void agents_free(struct agents *a); /* NULL is fine */
 
-/* Of a session that is resumed: its agents are in the table again. notice() is called with the
- * notification of each that ran in the background when the session ended, and was not told. */
+/* Of a session that is resumed in dir: its agents are in the table again. notice() is called with
+ * the notification of each that ran in the background when the session ended, and was not told. */
 typedef void (*agents_notice_fn)(void *arg, const struct task_view *v, struct str text);
-void agents_recall(struct agents *a, const char *transcript, agents_notice_fn notice, void *arg);
+void agents_recall(struct agents *a, const char *transcript, const char *dir,
+                   agents_notice_fn notice, void *arg);
 
 /* ---- Types ---- */
 
@@ -116,7 +117,16 @@ size_t agents_send_away(struct agents *a, struct str tool_use_id);
 /* All that run in the background are stopped, as by the user; how many. */
 size_t agents_stop_background(struct agents *a);
 
+/* Lent for the call. */
+struct agents_note {
+    const struct identity *by;   /* NULL: the user has written it */
+    struct permit *permit;       /* of the sender: an agent that is resumed gets no wider mode */
+    struct workspace *workspace; /* the same: where it works when its own worktree is gone */
+    struct str to, text;
+    struct cancel *cancel;
+};
+
 /* SendMessage: to one by id or name. *ret_resumed: it had ended, and is resumed. Fails with a
  * sentence for the model. */
-int agents_message(struct agents *a, const struct identity *by, struct str to, struct str text,
-                   bool *ret_resumed, char ret_id[static TASK_ID_MAX + 1], struct err *err);
+int agents_message(struct agents *a, const struct agents_note *note, bool *ret_resumed,
+                   char ret_id[static TASK_ID_MAX + 1], struct err *err);

@@ -45,6 +45,10 @@ struct run {
     bool is_settling, settles_again;
     bool is_waiting; /* for its own background agents */
     bool is_stopped;
+    bool is_judged;  /* how it ended is decided: a stop comes too late */
+    bool is_writing; /* its meta file */
+    int held;        /* notifications on their way to it: it does not end before they are there */
+    struct buf late; /* messages to it while it waited for a slot */
     const char *stopped_by; /* "user", "parent" */
     const char *broken;     /* why it could not begin; or NULL */
     int calls;              /* of Agent that it waits in: it holds no slot then */
@@ -71,6 +75,9 @@ struct agents {
     struct strv told;   /* lines of the types that the model knows of */
 };
 
+/* agents.c */
+void agents_poke(void *arg); /* those who wait look again */
+
 /* run.c */
 struct run *run_find(struct agents *a, const char *id); /* the gate is taken; or NULL */
 void run_unref(struct run *r);                          /* the gate is not taken */
@@ -83,4 +90,13 @@ void run_stop(struct run *r, const char *by);
 /* The next ones that wait for a slot begin. */
 void runs_next(struct agents *a);
 extern const struct task_ops run_ops;
-void meta_write(const struct run *r, const char *status);
+/* Nothing once it has ended, but for the end. */
+void meta_write(struct run *r, enum task_state state);
+/* A definition may narrow its parent's mode, and one that the user has written may accept edits. */
+struct str mode_choose(struct permit *parent, const struct definition *type);
+/* Into the list, with a slot or behind those that wait for one; the gate is taken. */
+void run_list(struct run *r);
+/* The same once its row is in the table: it may be given a slot. */
+void run_queue(struct run *r);
+void run_unlist(struct run *r);    /* the gate is taken */
+void run_give_slot(struct run *r); /* the same */

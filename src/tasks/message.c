@@ -5,22 +5,31 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
+#include "conf/conf.h"
+#include "guard/workspace.h"
 #include "json/json.h"
+#include "sync/cancel.h"
 #include "tasks/inside.h"
 
 #define META_MAX ((size_t)4 << 20)
+#define LATE_MAX (AGENTS_MAX_PROMPT - 4096) /* a prompt with the messages that came after it */
 
 /* What an agent reads of another one. */
 static void frame_message(struct agents *a, const struct identity *by, const char *to_owner,
                           struct str text, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const char *from = by->agent ? by->agent : IDENTITY_MAIN;
+    const char *from = by && by->agent ? by->agent : IDENTITY_MAIN;
     struct task_view v;
 
+    if (!by) { /* the user */
+        buf_add(ret, text);
+        return;
+    }
     if (strcmp(from, to_owner) == 0) {
         buf_adds(ret, "From the agent that started you:\n\n");
         buf_add(ret, text);
@@ -52,41 +61,38 @@ static int read_meta(struct agents *a, const char *id, struct arena *arena, cons
 }
 
 /* Of one that has ended, as its meta file has it. */
-static struct run *run_again(struct agents *a, const struct identity *by, const struct task_view *v,
-                             const struct json *meta, struct str text, struct err *err)
+static struct run *run_again(struct agents *a, const struct agents_note *n,
+                             const struct task_view *v, const struct json *meta, struct str text,
+                             struct err *err)
 {
     struct run *r = mem_zalloc(sizeof(*r));
     struct str type = json_get_str(meta, "agentType");
-    const char *tree;
 
     r->agents = a;
     r->refs = 2;
-    r->by = identity_copy(&r->arena, by);
+    r->by =
+        identity_copy(&r->arena, n->by ? n->by : &(struct identity){.session = a->spec.session});
     r->by.agent = arena_cstr(&r->arena, str_of(v->owner));
     buf_init(&r->model_name, 1000);
+    buf_init(&r->late, AGENTS_MAX_PROMPT);
+    r->began_ms = clock_mono_ms();
     memcpy(r->id, v->id, strlen(v->id) + 1);
     r->description = arena_str(&r->arena, v->description);
     r->prompt = arena_str(&r->arena, text);
     r->tool_use_id = arena_str(&r->arena, v->tool_use_id);
     r->name = arena_str(&r->arena, str_of(v->name ? v->name : ""));
     r->model = arena_str(&r->arena, json_get_str(meta, "model"));
-    r->mode = arena_str(&r->arena, json_get_str(meta, "permissionMode"));
     (void)effort_parse(json_get_str(meta, "effort"), &r->effort);
     r->types = agents_types(a);
     r->type = definitions_find(r->types, type.len ? type : STR("general-purpose"));
+    if (r->type) /* by today's rules: the file may be anyone's work */
+        r->mode = mode_choose(n->permit, r->type);
     r->depth = v->depth ? v->depth : 1;
     r->road = ROAD_BACKGROUND;
     r->resumes = true;
     r->is_away = true;
     r->output_file = arena_cstr(&r->arena, v->output_file);
     r->pool = (struct pool){POOL_BACKGROUND, r->type, r->depth < a->max_depth};
-    tree = arena_cstr(&r->arena, json_get_str(meta, "worktreePath"));
-    if (*tree && file_is_dir(tree)) {
-        r->tree.path = tree;
-        r->tree.branch = arena_cstr(&r->arena, json_get_str(meta, "worktreeBranch"));
-        r->tree.base = arena_cstr(&r->arena, json_get_str(meta, "worktreeBase"));
-        r->tree.root = tree;
-    }
     if (!r->type)
         err_set(err, ERR_NOT_FOUND, "its type '%.*s' is gone", STR_ARG(str_clip(type, 64)));
     else if (json_get_bool(meta, "isFork", false))
@@ -98,7 +104,31 @@ static struct run *run_again(struct agents *a, const struct identity *by, const 
     return NULL;
 }
 
-static int resume(struct agents *a, const struct identity *by, const struct task_view *v,
+/* Where it worked; or in a worktree like that, since one in which nothing had changed is gone. */
+static void run_enter_tree(struct run *r, const struct agents_note *n, const struct json *meta)
+{
+    struct str path = json_get_str(meta, "worktreePath");
+    char *const *variables = conf_environ(r->agents->spec.conf);
+    CLEANUP(mem_freep) char *cwd = workspace_cwd(n->workspace);
+    CLEANUP(buf_release) struct buf prompt = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!path.len || worktree_again(path, json_get_str(meta, "worktreeBranch"),
+                                    json_get_str(meta, "worktreeBase"), r->id, &r->arena, &r->tree))
+        return;
+    buf_add(&prompt, r->prompt);
+    if (worktree_make(cwd, variables, r->id, &r->arena, n->cancel, &r->tree, /*err=*/NULL) == 0)
+        buf_addf(&prompt,
+                 "\n\nYour worktree was removed when you ended. You work in a new one now, "
+                 "%s, on the branch %s.",
+                 r->tree.path, r->tree.branch);
+    else
+        buf_addf(&prompt, "\n\nYour worktree is gone. You work in %s now, where others work, too.",
+                 cwd);
+    r->prompt = arena_str(&r->arena, buf_str(&prompt));
+}
+
+/* 1: another caller was faster, and it works again already. */
+static int resume(struct agents *a, const struct agents_note *n, const struct task_view *v,
                   struct str text, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -118,68 +148,103 @@ static int resume(struct agents *a, const struct identity *by, const struct task
         .arg = a,
     };
     struct run *r;
-    bool has_slot, is_closed;
+    bool has_slot, is_closed, is_there;
     int rc = 0;
 
     if (read_meta(a, v->id, &arena, &meta, err) < 0)
         return -1;
-    r = run_again(a, by, v, meta, text, err);
+    r = run_again(a, n, v, meta, text, err);
     if (!r)
         return -1;
     gate_take(&a->gate);
     is_closed = a->is_closed;
-    if (!is_closed) {
-        r->holds_slot = (int64_t)a->slots < a->max_running && !a->queue.len;
-        a->slots += r->holds_slot;
-        r->state = r->holds_slot ? RUN_STARTING : RUN_PENDING;
-        vec_push(&a->runs, r);
-        if (!r->holds_slot)
-            vec_push(&a->queue, r);
-    }
+    is_there = run_find(a, v->id) != NULL;
+    if (!is_closed && !is_there)
+        run_list(r);
     has_slot = r->holds_slot;
     gate_give(&a->gate);
-    if (is_closed) {
+    if (is_closed || is_there) {
         r->refs = 1;
         run_unref(r);
-        return err_set(err, ERR_CANCELLED, "the session ends");
+        return is_there ? 1 : err_set(err, ERR_CANCELLED, "the session ends");
     }
+    run_enter_tree(r, n, meta);
     task.is_pending = !has_slot;
-    (void)task_begin_as(a->spec.tasks, v->owner, &task, /*err=*/NULL);
+    (void)task_begin_as(a->spec.tasks, v->owner, &task, /*err=*/NULL); /* its row is there */
+    meta_write(r, has_slot ? TASK_RUNNING : TASK_PENDING);
+    run_queue(r);
     if (has_slot)
         rc = run_launch(r, err);
     run_unref(r);
     return rc;
 }
 
-int agents_message(struct agents *a, const struct identity *by, struct str to, struct str text,
-                   bool *ret_resumed, char ret_id[static TASK_ID_MAX + 1], struct err *err)
+/* To one that is there. 1: it has ended. */
+static int deliver(struct run *r, struct str text, struct cancel *cancel, struct err *err)
 {
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    CLEANUP(buf_release) struct buf framed = BUF_INIT(2 * AGENTS_MAX_PROMPT);
+    struct agents *a = r->agents;
     struct spawner *s = a->spec.spawner;
-    struct task_view v;
-    struct run *r;
-    bool works = false;
+    struct cancel_hook *hook = cancel ? cancel_on(cancel, agents_poke, a) : NULL;
+    enum run_state state;
+    struct err why = {0};
+    bool is_closed;
+    int rc = 0;
 
-    *ret_resumed = false;
-    if (!task_look(a->spec.tasks, to, &arena, &v) || v.kind != TASK_AGENT)
-        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(str_clip(to, 64)));
-    memcpy(ret_id, v.id, strlen(v.id) + 1);
-    frame_message(a, by, v.owner, text, &framed);
     gate_take(&a->gate);
-    r = run_find(a, v.id);
-    if (r)
-        r->refs++;
-    while (r && r->state != RUN_OVER && r->state != RUN_WORKING && !a->is_closed)
+    while ((r->state == RUN_STARTING || r->state == RUN_ENDING) && !a->is_closed &&
+           !cancel_is_set(cancel))
         gate_wait(&a->gate, /*deadline_ms=*/-1);
-    works = r && r->state == RUN_WORKING;
+    state = r->state;
+    is_closed = a->is_closed;
+    if (state == RUN_PENDING && r->prompt.len + r->late.len + text.len > LATE_MAX) {
+        rc = err_set(err, ERR_TOO_BIG, "%s has not begun, and more waits for it than it may get",
+                     r->id);
+    } else if (state == RUN_PENDING) {
+        buf_adds(&r->late, "\n\n");
+        buf_add(&r->late, text);
+    }
     gate_give(&a->gate);
-    if (works)
-        works = s->send(s, v.id, buf_str(&framed), INPUT_NEXT, /*err=*/NULL) == 0;
-    if (r)
-        run_unref(r);
-    if (works)
-        return 0;
-    *ret_resumed = true;
-    return resume(a, by, &v, buf_str(&framed), err);
+    cancel_off(hook);
+    if (state == RUN_PENDING || state == RUN_OVER)
+        return state == RUN_OVER ? 1 : rc;
+    if (state != RUN_WORKING || is_closed)
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    rc = s->send(s, r->id, text, INPUT_NEXT, &why);
+    if (rc < 0 && why.code == ERR_NOT_FOUND) /* it is about to end */
+        return cancel_wait(cancel, 1, /*err=*/NULL) < 0 ? err_set(err, ERR_CANCELLED, "interrupted")
+                                                        : 2;
+    if (rc < 0)
+        *err = why;
+    return rc;
+}
+
+int agents_message(struct agents *a, const struct agents_note *n, bool *ret_resumed,
+                   char ret_id[static TASK_ID_MAX + 1], struct err *err)
+{
+    CLEANUP(buf_release) struct buf framed = BUF_INIT(2 * AGENTS_MAX_PROMPT);
+    int rc = 1;
+
+    while (rc > 0) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        struct task_view v;
+        struct run *r;
+
+        if (!task_look(a->spec.tasks, n->to, &arena, &v) || v.kind != TASK_AGENT)
+            return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'",
+                           STR_ARG(str_clip(n->to, 64)));
+        memcpy(ret_id, v.id, strlen(v.id) + 1);
+        buf_clear(&framed);
+        frame_message(a, n->by, v.owner, n->text, &framed);
+        gate_take(&a->gate);
+        r = run_find(a, v.id);
+        if (r)
+            r->refs++;
+        gate_give(&a->gate);
+        *ret_resumed = !r;
+        rc = r ? deliver(r, buf_str(&framed), n->cancel, err)
+               : resume(a, n, &v, buf_str(&framed), err);
+        if (r)
+            run_unref(r);
+    }
+    return rc;
 }

@@ -7,10 +7,12 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "conf/conf.h"
 #include "json/json.h"
 #include "tasks/inside.h"
 
@@ -52,6 +54,42 @@ static enum task_state state_of(struct str name)
     return TASK_STOPPED;
 }
 
+/* Worktrees in which nothing has changed go, as if their agents had ended: those of a process that
+ * was killed may not even have a meta file yet. */
+static void sweep_trees(struct agents *a, const char *dir)
+{
+    CLEANUP(mem_freep) char *at = mem_dup(dir, strlen(dir));
+
+    while (*at) {
+        char *slash = strrchr(at, '/');
+
+        worktree_sweep(at, conf_environ(a->spec.conf));
+        if (!slash)
+            break;
+        *slash = '\0';
+    }
+}
+
+static int is_torn(const struct dirent *e)
+{
+    return str_starts(str_of(e->d_name), STR(".agent-"));
+}
+
+/* What a killed process was about to write. */
+static void sweep_torn(const char *dir)
+{
+    struct dirent **names = NULL;
+    int n = scandir(dir, &names, is_torn, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        CLEANUP(mem_freep) char *path = path_join(dir, names[i]->d_name);
+
+        (void)unlink(path);
+        free(names[i]); /* scandir()'s own */
+    }
+    free(names); /* the same */
+}
+
 static void recall_one(struct agents *a, const char *id, const struct json *meta,
                        const char *transcript, agents_notice_fn notice, void *arg)
 {
@@ -91,20 +129,23 @@ static void recall_one(struct agents *a, const char *id, const struct json *meta
     notice(arg, &v, buf_str(&text));
 }
 
-void agents_recall(struct agents *a, const char *transcript, agents_notice_fn notice, void *arg)
+void agents_recall(struct agents *a, const char *transcript, const char *dir,
+                   agents_notice_fn notice, void *arg)
 {
-    CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf folder = BUF_INIT(BUF_NO_LIMIT);
     struct dirent **names = NULL;
     int n;
 
     if (!a->spec.folder)
         return;
-    buf_addf(&dir, "%s/subagents", a->spec.folder);
-    n = scandir(buf_cstr(&dir), &names, is_meta, alphasort);
+    buf_addf(&folder, "%s/subagents", a->spec.folder);
+    sweep_trees(a, dir);
+    sweep_torn(buf_cstr(&folder));
+    n = scandir(buf_cstr(&folder), &names, is_meta, alphasort);
     for (int i = 0; i < n; i++) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
         CLEANUP(buf_release) struct buf text = BUF_INIT(META_MAX);
-        CLEANUP(mem_freep) char *path = path_join(buf_cstr(&dir), names[i]->d_name);
+        CLEANUP(mem_freep) char *path = path_join(buf_cstr(&folder), names[i]->d_name);
         struct str id = str_from(str_of(names[i]->d_name), strlen("agent-"));
         const struct json *meta;
 

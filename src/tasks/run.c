@@ -50,17 +50,48 @@ void run_unref(struct run *r)
         return;
     agents_outcome_release(&r->outcome);
     buf_release(&r->model_name);
+    buf_release(&r->late);
     definitions_unref(r->types);
     arena_release(&r->arena);
     mem_freep(&r);
 }
 
-/* The gate is taken. */
-static void run_give_slot(struct run *r)
+void run_give_slot(struct run *r)
 {
     if (r->holds_slot)
         r->agents->slots--;
     r->holds_slot = false;
+}
+
+void run_list(struct run *r)
+{
+    struct agents *a = r->agents;
+
+    r->holds_slot = (int64_t)a->slots < a->max_running && !a->queue.len;
+    a->slots += r->holds_slot;
+    r->state = r->holds_slot ? RUN_STARTING : RUN_PENDING;
+    vec_push(&a->runs, r);
+}
+
+void run_unlist(struct run *r)
+{
+    struct agents *a = r->agents;
+
+    for (size_t i = 0; i < a->runs.len; i++) {
+        if (a->runs.ptr[i] == r)
+            a->runs.ptr[i] = a->runs.ptr[--a->runs.len];
+    }
+}
+
+void run_queue(struct run *r)
+{
+    struct agents *a = r->agents;
+
+    gate_take(&a->gate);
+    if (r->state == RUN_PENDING)
+        vec_push(&a->queue, r);
+    gate_give(&a->gate);
+    runs_next(a); /* the slot it waits for may be free by now */
 }
 
 /* ---- What it says ---- */
@@ -144,12 +175,13 @@ static char *name_denied(struct str denials)
     return buf_take(&text);
 }
 
+/* stopped_by: NULL: it was not stopped. */
 static enum task_state judge_end(const struct run *r, const struct turn_report *report,
-                                 struct buf *cause, struct buf *note)
+                                 const char *stopped_by, struct buf *cause, struct buf *note)
 {
     if (!report) {
-        buf_adds(cause, r->broken ? r->broken : r->is_stopped ? r->stopped_by : "it did nothing");
-        return r->is_stopped ? TASK_KILLED : TASK_FAILED;
+        buf_adds(cause, r->broken ? r->broken : stopped_by ? stopped_by : "it did nothing");
+        return stopped_by ? TASK_KILLED : TASK_FAILED;
     }
     switch (report->end) {
     case END_COMPLETED:
@@ -157,13 +189,15 @@ static enum task_state judge_end(const struct run *r, const struct turn_report *
     case END_STOP_HOOK_PREVENTED:
     case END_TOOL_DEFERRED:
     case END_CALLED_OFF:
-        return r->is_stopped ? (buf_adds(cause, r->stopped_by), TASK_KILLED) : TASK_COMPLETED;
+        if (stopped_by)
+            buf_adds(cause, stopped_by);
+        return stopped_by ? TASK_KILLED : TASK_COMPLETED;
     case END_MAX_TURNS:
         buf_addf(note, "stopped at its %" PRId64 "-turn limit", r->type ? r->type->max_steps : 0);
         return TASK_COMPLETED;
     case END_ABORTED_STREAMING:
     case END_ABORTED_TOOLS:
-        buf_adds(cause, r->is_stopped ? r->stopped_by : "user");
+        buf_adds(cause, stopped_by ? stopped_by : "user");
         return TASK_KILLED;
     case END_BUDGET:
         buf_adds(cause, "budget");
@@ -182,8 +216,14 @@ static enum task_state run_judge(struct run *r, const struct spawn_end *end)
     CLEANUP(buf_release) struct buf note = BUF_INIT(TASK_MAX_SUMMARY);
     struct agents_outcome *o = &r->outcome;
     bool says = report && report->end != END_API_ERROR && report->end != END_PROMPT_TOO_LONG;
-    enum task_state state = judge_end(r, report, &cause, &note);
+    const char *stopped_by;
+    enum task_state state;
 
+    gate_take(&r->agents->gate);
+    r->is_judged = true;
+    stopped_by = r->is_stopped ? r->stopped_by : NULL;
+    gate_give(&r->agents->gate);
+    state = judge_end(r, report, stopped_by, &cause, &note);
     o->report = dup_str(says ? str_trim(report->result) : STR(""));
     o->cause = buf_take(&cause);
     o->note = buf_take(&note);
@@ -204,6 +244,34 @@ static void run_end_tree(struct run *r)
     mem_freep(&o->branch);
     o->worktree = mem_dup(r->tree.path, strlen(r->tree.path));
     o->branch = mem_dup(r->tree.branch, strlen(r->tree.branch));
+}
+
+/* The agent that started it, held so that it does not end meanwhile; or NULL. */
+static struct run *owner_hold(struct run *r)
+{
+    struct agents *a = r->agents;
+    struct run *owner;
+
+    gate_take(&a->gate);
+    owner = run_find(a, r->by.agent);
+    if (owner) {
+        owner->refs++;
+        owner->held++;
+    }
+    gate_give(&a->gate);
+    return owner;
+}
+
+static void owner_let_go(struct run *owner)
+{
+    struct agents *a = owner->agents;
+
+    gate_take(&a->gate);
+    owner->held--;
+    gate_wake(&a->gate);
+    gate_give(&a->gate);
+    run_settle_later(owner); /* it may have waited for this one alone */
+    run_unref(owner);
 }
 
 /* It is over: its owner hears of it, then those who wait for it or for its slot. */
@@ -230,26 +298,30 @@ static void run_finish(struct run *r, const struct spawn_end *end)
     how.branch = str_of(o->branch);
     if (*o->denied)
         how.note = str_of(o->denied);
+    owner = owner_hold(r);
     task_end(a->spec.tasks, r->id, &how); /* before it is ended on disk: nothing is lost */
-    meta_write(r, task_state_name(how.state));
+    meta_write(r, how.state);
     gate_take(&a->gate);
     r->state = RUN_OVER;
     run_give_slot(r);
-    for (size_t i = 0; i < a->runs.len; i++) {
-        if (a->runs.ptr[i] == r)
-            a->runs.ptr[i] = a->runs.ptr[--a->runs.len];
-    }
-    owner = run_find(a, r->by.agent);
-    if (owner)
-        owner->refs++;
+    run_unlist(r);
     gate_wake(&a->gate);
     gate_give(&a->gate);
     runs_next(a);
-    if (owner) {
-        run_settle_later(owner); /* it may have waited for this one alone */
-        run_unref(owner);
-    }
+    if (owner)
+        owner_let_go(owner);
     run_unref(r); /* the list's */
+}
+
+/* A notification that is on its way to it arrives before anything is concluded. */
+static void run_await_notices(struct run *r)
+{
+    struct agents *a = r->agents;
+
+    gate_take(&a->gate);
+    while (r->held)
+        gate_wait(&a->gate, /*deadline_ms=*/-1);
+    gate_give(&a->gate);
 }
 
 static bool run_rests(struct run *r)
@@ -268,14 +340,18 @@ static void run_settle_once(struct run *r)
     struct agents *a = r->agents;
     struct spawner *s = a->spec.spawner;
     CLEANUP(spawn_end_release) struct spawn_end end = {0};
-    bool works, tells = false;
+    bool works, is_stopped, tells = false;
 
     gate_take(&a->gate);
     works = r->state == RUN_WORKING && !a->is_closed;
     gate_give(&a->gate);
+    run_await_notices(r);
     if (!works || !run_rests(r))
         return;
-    if (!r->is_stopped && task_running(a->spec.tasks, RUN_AWAITED, r->id, /*background=*/true)) {
+    gate_take(&a->gate);
+    is_stopped = r->is_stopped;
+    gate_give(&a->gate);
+    if (!is_stopped && task_running(a->spec.tasks, RUN_AWAITED, r->id, /*background=*/true)) {
         gate_take(&a->gate);
         tells = !r->is_waiting;
         r->is_waiting = true;
@@ -289,15 +365,18 @@ static void run_settle_once(struct run *r)
     gate_take(&a->gate);
     r->state = RUN_ENDING; /* messages wait from here on, and resume it */
     gate_give(&a->gate);
-    if (!run_rests(r)) {
+    run_await_notices(r);
+    if (s->retire(s, r->id, &end, /*err=*/NULL) < 0) { /* it was given something to do */
         gate_take(&a->gate);
         r->state = RUN_WORKING;
+        is_stopped = r->is_stopped;
         gate_wake(&a->gate);
         gate_give(&a->gate);
+        if (is_stopped) /* meanwhile, when it could not be reached */
+            (void)s->stop(s, r->id, /*err=*/NULL);
+        run_settle_later(r); /* it may have rested again before that */
         return;
     }
-    (void)s->wait(s, r->id, /*cancel=*/NULL, &end, /*err=*/NULL);
-    (void)s->forget(s, r->id, /*err=*/NULL);
     run_finish(r, &end);
 }
 
@@ -375,6 +454,7 @@ static void write_prompt(const struct run *r, struct buf *ret)
                       "short report to the agent you were copied from.\n</fork-boilerplate>\n\n"
                       "Your directive: ");
     buf_add(ret, r->prompt);
+    buf_add(ret, buf_str(&r->late));
     if (!r->tree.path || r->resumes)
         return;
     buf_addf(ret,
@@ -421,6 +501,15 @@ int run_launch(struct run *r, struct err *err)
     bool settles, is_stopped;
     struct err why = {0};
 
+    gate_take(&a->gate);
+    is_stopped = r->is_stopped; /* while it waited for its slot */
+    if (is_stopped)
+        r->state = RUN_ENDING;
+    gate_give(&a->gate);
+    if (is_stopped) {
+        run_finish(r, &none);
+        return 0;
+    }
     write_system(r, &system);
     write_prompt(r, &prompt);
     spec.system = buf_str(&system);
@@ -441,8 +530,9 @@ int run_launch(struct run *r, struct err *err)
     settles = r->settles_again;
     is_stopped = r->is_stopped;
     r->settles_again = false;
+    gate_wake(&a->gate); /* messages wait for this */
     gate_give(&a->gate);
-    meta_write(r, "running");
+    meta_write(r, TASK_RUNNING);
     if (is_stopped)
         (void)s->stop(s, r->id, /*err=*/NULL);
     if (settles || is_stopped)
@@ -537,11 +627,13 @@ static int ops_stop(void *arg, const char *id, const char *by, struct err *err)
 
     gate_take(&a->gate);
     r = run_find(a, id);
+    if (r && r->is_judged)
+        r = NULL;
     if (r)
         r->refs++;
     gate_give(&a->gate);
     if (!r)
-        return err_set(err, ERR_NOT_FOUND, "%s has ended", id);
+        return err_set(err, ERR_BAD_INPUT, "%s has just ended by itself", id);
     run_stop(r, by ? "parent" : "user");
     run_unref(r);
     return 0;
@@ -551,16 +643,45 @@ const struct task_ops run_ops = {ops_stop, NULL};
 
 /* ---- On disk ---- */
 
-void meta_write(const struct run *r, const char *status)
+/* One writer at a time, and nothing after the end: *ret_by_user is as it is then. */
+static bool meta_begin(struct run *r, bool is_over, bool *ret_by_user)
 {
     struct agents *a = r->agents;
+    bool writes;
+
+    gate_take(&a->gate);
+    while (r->is_writing)
+        gate_wait(&a->gate, /*deadline_ms=*/-1);
+    writes = is_over || !r->is_judged;
+    r->is_writing = writes;
+    *ret_by_user = r->is_stopped && r->stopped_by && strcmp(r->stopped_by, "user") == 0;
+    gate_give(&a->gate);
+    return writes;
+}
+
+static void meta_end(struct run *r)
+{
+    struct agents *a = r->agents;
+
+    gate_take(&a->gate);
+    r->is_writing = false;
+    gate_wake(&a->gate);
+    gate_give(&a->gate);
+}
+
+void meta_write(struct run *r, enum task_state state)
+{
+    struct agents *a = r->agents;
+    bool is_over = task_is_over(state);
+    bool by_user;
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct task_view v;
     struct jw w;
 
-    if (!a->spec.folder || !task_look(a->spec.tasks, str_of(r->id), &arena, &v))
+    if (!a->spec.folder || !task_look(a->spec.tasks, str_of(r->id), &arena, &v) ||
+        !meta_begin(r, is_over, &by_user))
         return;
     buf_addf(&path, "%s/subagents", a->spec.folder);
     (void)file_mkdirs(buf_cstr(&path), 0700, /*err=*/NULL);
@@ -587,20 +708,21 @@ void meta_write(const struct run *r, const char *status)
     if (r->road == ROAD_FORK)
         jw_kbool(&w, "isFork", true);
     jw_kcstr(&w, "runId", v.run);
-    jw_kcstr(&w, "status", status);
+    jw_kcstr(&w, "status", task_state_name(state));
     jw_kbool(&w, "inBackground", v.is_background);
-    if (task_is_over(r->outcome.state))
+    if (is_over)
         jw_kbool(&w, "finished", true);
-    if (r->is_stopped && r->stopped_by && strcmp(r->stopped_by, "user") == 0)
+    if (by_user)
         jw_kbool(&w, "stoppedByUser", true);
     if (r->tree.path) {
         jw_kcstr(&w, "worktreePath", r->tree.path);
         jw_kcstr(&w, "worktreeBranch", r->tree.branch);
         jw_kcstr(&w, "worktreeBase", r->tree.base);
-        if (task_is_over(r->outcome.state) && r->outcome.worktree && !*r->outcome.worktree)
+        if (is_over && !*r->outcome.worktree)
             jw_kbool(&w, "worktreeCleanlyRemoved", true);
     }
     jw_object_end(&w);
     buf_addc(&json, '\n');
-    (void)file_replace(buf_cstr(&path), buf_str(&json), 0600, /*err=*/NULL);
+    (void)file_renew(buf_cstr(&path), buf_str(&json), 0600, /*err=*/NULL);
+    meta_end(r);
 }

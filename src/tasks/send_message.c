@@ -80,6 +80,12 @@ static int send_message_run(struct tool_call *call, struct tool_result *ret, str
 {
     struct str to = json_get_str(call->args, "to");
     struct str text = json_get_str(call->args, "message");
+    struct agents_note note = {.by = call->identity,
+                               .permit = call->permit,
+                               .workspace = call->workspace,
+                               .to = to,
+                               .text = text,
+                               .cancel = call->cancel};
     struct known known = {BUF_INIT(2000)};
     CLEANUP(buf_release) struct buf message = BUF_INIT(4000);
     char id[TASK_ID_MAX + 1];
@@ -92,7 +98,7 @@ static int send_message_run(struct tool_call *call, struct tool_result *ret, str
         answer(ret, false, STR("other sessions are out of reach"), NULL);
     } else if (str_is(to, IDENTITY_MAIN) && !identity_is_main(call->identity)) {
         say_to_main(call, text, ret);
-    } else if (agents_message(call->entry->arg, call->identity, to, text, &resumed, id, &why) < 0) {
+    } else if (agents_message(call->entry->arg, &note, &resumed, id, &why) < 0) {
         task_each(task_table_of(call->workspace), add_known, &known);
         buf_addf(&message, "%s%s%s", why.text, known.text.len ? "; there are: " : "",
                  buf_cstr(&known.text));

@@ -4,24 +4,31 @@
  */
 #include "tasks/worktree.h"
 
+#include <dirent.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
 #include "proc/proc.h"
+#include "proc/tree.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
 #define GIT_MS 120000
 #define GIT_MAX_OUTPUT ((size_t)4 << 20)
 #define GIT_MAX_ARGS 24
+#define MAKING_MS 5000 /* in which a git of a process that died has surely ended */
 #define TREES ".tenax/worktrees"
+#define OWNER ".owner" /* <tree>.owner: "PID START BASE BRANCH", while its agent works */
 
 static struct gate one_at_a_time = GATE_INIT;
 static bool is_busy;
@@ -48,7 +55,7 @@ static void leave(void)
 }
 
 /* args: up to NULL. 0: it ended with 0, and *ret has what it said. */
-static int git(const char *dir, char *const *environ, const char *const *args,
+static int git(const char *dir, char *const *variables, const char *const *args,
                struct cancel *cancel, struct buf *ret, struct err *err)
 {
     static const char *const settings[] = {
@@ -71,9 +78,9 @@ static int git(const char *dir, char *const *environ, const char *const *args,
     for (; *args; args++)
         argv[n++] = *args;
     argv[n] = NULL;
-    for (; environ && *environ; environ++) {
-        if (!str_starts(str_of(*environ), STR("GIT_")))
-            strv_adds(&env, *environ);
+    for (; variables && *variables; variables++) {
+        if (!str_starts(str_of(*variables), STR("GIT_")))
+            strv_adds(&env, *variables);
     }
     strv_adds(&env, "LC_ALL=C");
     strv_adds(&env, "GIT_OPTIONAL_LOCKS=0");
@@ -103,7 +110,7 @@ static size_t count_lines(struct str text)
 }
 
 /* The main checkout's folder, also from within a worktree. */
-static int find_root(const char *dir, char *const *environ, struct arena *arena,
+static int find_root(const char *dir, char *const *variables, struct arena *arena,
                      struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     static const char *const common[] = {"rev-parse", "--path-format=absolute", "--git-common-dir",
@@ -115,18 +122,18 @@ static int find_root(const char *dir, char *const *environ, struct arena *arena,
     CLEANUP(buf_release) struct buf base = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
 
-    if (git(dir, environ, common, cancel, &path, err) < 0)
+    if (git(dir, variables, common, cancel, &path, err) < 0)
         return err_prefix(err, "isolation needs a git repository");
     if (strcmp(path_base(buf_cstr(&path)), ".git") == 0) {
         buf_cut(&path, path.len - 5, 5);
     } else {
         buf_clear(&path);
-        if (git(dir, environ, top, cancel, &path, err) < 0)
+        if (git(dir, variables, top, cancel, &path, err) < 0)
             return err_prefix(err, "isolation needs a checkout");
     }
-    if (git(dir, environ, head, cancel, &base, /*err=*/NULL) < 0)
+    if (git(dir, variables, head, cancel, &base, /*err=*/NULL) < 0)
         return err_set(err, ERR_UNSUPPORTED, "isolation needs a commit: the repository has none");
-    if (git(dir, environ, status, cancel, &dirty, err) < 0)
+    if (git(dir, variables, status, cancel, &dirty, err) < 0)
         return -1;
     ret->root = arena_cstr(arena, buf_str(&path));
     ret->base = arena_cstr(arena, buf_str(&base));
@@ -145,7 +152,169 @@ static int make_folder(const char *root, struct err *err)
     return file_exists(ignore) ? 0 : file_replace(ignore, STR("*\n"), 0644, err);
 }
 
-int worktree_make(const char *dir, char *const *environ, const char *id, struct arena *arena,
+/* ---- Whose it is ---- */
+
+static int owner_write(const char *path, const char *branch, const char *base, struct err *err)
+{
+    CLEANUP(buf_release) struct buf file = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4000);
+    struct tree_proc me = {0};
+
+    (void)tree_look(getpid(), &me);
+    buf_addf(&file, "%s" OWNER, path);
+    buf_addf(&text, "%d %" PRIu64 " %s %s\n", (int)getpid(), me.start, base, branch);
+    return file_renew(buf_cstr(&file), buf_str(&text), 0600, err);
+}
+
+static void owner_remove(const char *path)
+{
+    CLEANUP(buf_release) struct buf file = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&file, "%s" OWNER, path);
+    (void)unlink(buf_cstr(&file));
+}
+
+static bool is_alive(struct str pid, struct str start)
+{
+    struct tree_proc p;
+    int64_t n, began;
+
+    return str_to_i64(pid, &n, /*err=*/NULL) == 0 && n > 0 &&
+           str_to_i64(start, &began, /*err=*/NULL) == 0 && tree_look((pid_t)n, &p) &&
+           tree_is_alive(&p) && p.start == (uint64_t)began;
+}
+
+/* Git was killed while it made it: the index comes last. */
+static bool is_partial(const struct worktree *t, char *const *variables)
+{
+    static const char *const index[] = {"rev-parse", "--path-format=absolute", "--git-path",
+                                        "index", NULL};
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+    return file_is_dir(t->path) && git(t->path, variables, index, NULL, &path, NULL) == 0 &&
+           str_has(buf_str(&path), STR("/worktrees/")) && !file_exists(buf_cstr(&path));
+}
+
+/* True: it is kept. One git at a time. */
+static bool end_now(const struct worktree *t, char *const *variables)
+{
+    static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
+    static const char *const head[] = {"rev-parse", "HEAD", NULL};
+    static const char *const prune[] = {"worktree", "prune", NULL};
+    const char *const remove[] = {"worktree", "remove", "--force", t->path, NULL};
+    const char *const tip[] = {"rev-parse", "--verify", "--quiet", t->branch, NULL};
+    const char *const branch[] = {"branch", "--quiet", "-D", t->branch, NULL};
+    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
+    CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
+    bool is_kept = false;
+
+    if (!file_is_dir(t->path))
+        (void)git(t->root, variables, prune, NULL, NULL, NULL);
+    else if (is_partial(t, variables))
+        is_kept = git(t->root, variables, remove, NULL, NULL, NULL) < 0;
+    else
+        is_kept = git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len ||
+                  git(t->path, variables, head, NULL, &now, NULL) < 0 ||
+                  !str_is(buf_str(&now), t->base) ||
+                  git(t->root, variables, remove, NULL, NULL, NULL) < 0;
+    buf_clear(&now);
+    if (!is_kept && git(t->root, variables, tip, NULL, &now, NULL) == 0 &&
+        str_is(buf_str(&now), t->base)) /* with commits it stays, and they can be found */
+        (void)git(t->root, variables, branch, NULL, NULL, NULL);
+    return is_kept;
+}
+
+/* Whether the git that makes it may still run, though the process that started it has died. */
+static bool is_in_the_making(const struct worktree *t, const char *owner, char *const *variables)
+{
+    struct stat st;
+
+    return (!file_is_dir(t->path) || is_partial(t, variables)) && stat(owner, &st) == 0 &&
+           clock_wall_ms() - (int64_t)st.st_mtime * 1000 < MAKING_MS;
+}
+
+static int is_owner(const struct dirent *e)
+{
+    return str_starts(str_of(e->d_name), STR("agent-")) && str_ends(str_of(e->d_name), STR(OWNER));
+}
+
+static void sweep_one(const char *root, const char *folder, const char *name,
+                      char *const *variables)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(mem_freep) char *file = path_join(folder, name);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4000);
+    struct worktree t = {.root = root};
+    struct str part[4] = {{0}};
+    struct str rest;
+    bool is_late;
+
+    if (file_slurp(file, 4000, &text, /*err=*/NULL) < 0)
+        return;
+    rest = str_trim(buf_str(&text));
+    for (size_t i = 0; i < ARRAY_LEN(part); i++)
+        (void)str_cut(&rest, ' ', &part[i]);
+    if (!part[3].len || is_alive(part[0], part[1]))
+        return;
+    t.path = arena_cstr(&arena, str_first(str_of(file), strlen(file) - strlen(OWNER)));
+    t.base = arena_cstr(&arena, part[2]);
+    t.branch = arena_cstr(&arena, part[3]);
+    if (!str_starts(part[3], STR("worktree-agent-")))
+        return;
+    is_late = is_in_the_making(&t, file, variables);
+    (void)end_now(&t, variables);
+    if (!is_late) /* else once more, the next time */
+        owner_remove(t.path);
+}
+
+static void sweep(const char *root, char *const *variables)
+{
+    CLEANUP(mem_freep) char *folder = path_join(root, TREES);
+    struct dirent **names = NULL;
+    int n = scandir(folder, &names, is_owner, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        sweep_one(root, folder, names[i]->d_name, variables);
+        free(names[i]); /* scandir()'s own */
+    }
+    free(names); /* the same */
+}
+
+void worktree_sweep(const char *root, char *const *variables)
+{
+    (void)enter(/*cancel=*/NULL, /*err=*/NULL);
+    sweep(root, variables);
+    leave();
+}
+
+bool worktree_again(struct str path, struct str branch, struct str base, const char *id,
+                    struct arena *arena, struct worktree *ret)
+{
+    CLEANUP(buf_release) struct buf middle = BUF_INIT(200);
+    size_t at;
+
+    buf_addf(&middle, "/" TREES "/agent-%s", id);
+    at = str_find(path, buf_str(&middle));
+    if (at >= path.len ||
+        str_chr(str_from(path, at + middle.len), '/') < path.len - at - middle.len)
+        return false;
+    *ret = (struct worktree){
+        .path = arena_cstr(arena, path),
+        .branch = arena_cstr(arena, branch),
+        .base = arena_cstr(arena, base),
+        .root = arena_cstr(arena, str_first(path, at)),
+    };
+    if (!file_is_dir(ret->path)) {
+        *ret = (struct worktree){0};
+        return false;
+    }
+    (void)owner_write(ret->path, ret->branch, ret->base, /*err=*/NULL);
+    return true;
+}
+
+/* ---- Made and ended ---- */
+
+int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -156,9 +325,11 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
 
     if (enter(cancel, &busy) < 0)
         return err_set(err, ERR_CANCELLED, "interrupted");
-    rc = find_root(dir, environ, arena, cancel, &t, err);
+    rc = find_root(dir, variables, arena, cancel, &t, err);
     if (rc == 0)
         rc = make_folder(t.root, err);
+    if (rc == 0)
+        sweep(t.root, variables);
     for (int attempt = 1; rc == 0; attempt++) { /* a name that is taken gets a number */
         buf_clear(&path);
         buf_clear(&branch);
@@ -172,11 +343,21 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
             const char *const add[] = {"worktree",        "add",           "--quiet", "-b",
                                        buf_cstr(&branch), buf_cstr(&path), t.base,    NULL};
 
-            rc = git(t.root, environ, add, cancel, /*ret=*/NULL, err);
+            rc = owner_write(buf_cstr(&path), buf_cstr(&branch), t.base, err);
+            if (rc == 0)
+                rc = git(t.root, variables, add, cancel, /*ret=*/NULL, err);
+            if (rc < 0)
+                owner_remove(buf_cstr(&path));
             if (rc == 0 || attempt == 9 || !err || !strstr(err->text, "already exists"))
                 break;
             rc = 0;
         }
+    }
+    if (rc < 0 && cancel_is_set(cancel) && path.len) { /* git was stopped in the middle */
+        t.path = buf_cstr(&path);
+        t.branch = buf_cstr(&branch);
+        (void)end_now(&t, variables);
+        owner_remove(t.path);
     }
     leave();
     if (rc < 0)
@@ -187,25 +368,15 @@ int worktree_make(const char *dir, char *const *environ, const char *id, struct 
     return 0;
 }
 
-bool worktree_end(const struct worktree *t, char *const *environ)
+bool worktree_end(const struct worktree *t, char *const *variables)
 {
-    static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
-    static const char *const head[] = {"rev-parse", "HEAD", NULL};
-    const char *const remove[] = {"worktree", "remove", "--force", t->path, NULL};
-    const char *const branch[] = {"branch", "--quiet", "-D", t->branch, NULL};
-    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
-    CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
     bool is_kept;
 
     if (!t->path)
         return false;
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
-    is_kept = git(t->path, environ, status, NULL, &dirty, NULL) < 0 || dirty.len ||
-              git(t->path, environ, head, NULL, &now, NULL) < 0 ||
-              !str_is(buf_str(&now), t->base) ||
-              git(t->root, environ, remove, NULL, NULL, NULL) < 0;
-    if (!is_kept)
-        (void)git(t->root, environ, branch, NULL, NULL, NULL);
+    is_kept = end_now(t, variables);
+    owner_remove(t->path);
     leave();
     return is_kept;
 }

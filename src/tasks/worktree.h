@@ -1,11 +1,16 @@
 /*
- * A git worktree of an agent's own: made for it, and taken away when nothing in it has changed. Any
+ * A git worktree of an agent's own: made for it, and taken away when nothing in it has changed.
+ *
+ * While its agent works, a file beside it names this process. When the process has died, the next
+ * one that makes a worktree there, or resumes the session, ends in its place what it has left. Any
  * thread; waits for git.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/str.h"
 
 struct arena;
 struct cancel;
@@ -21,7 +26,13 @@ struct worktree {
 };
 
 /* dir: where the caller works. ERR_UNSUPPORTED: no git, no repository, or no commit in it. */
-int worktree_make(const char *dir, char *const *environ, const char *id, struct arena *arena,
+int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err);
 /* Removes it when it holds no commit and no file of its own; true: it is kept. */
-bool worktree_end(const struct worktree *t, char *const *environ);
+bool worktree_end(const struct worktree *t, char *const *variables);
+/* Ends what processes that died have left in a checkout. */
+void worktree_sweep(const char *root, char *const *variables);
+/* The one of this agent again, of which a file says that it was at path, on that branch, which
+ * began at base: false: it is gone, or no such path is an agent's. */
+bool worktree_again(struct str path, struct str branch, struct str base, const char *id,
+                    struct arena *arena, struct worktree *ret);

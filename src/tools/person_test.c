@@ -8,67 +8,57 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/ask.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strv.h"
+#include "conf/conf.h"
 #include "guard/permit.h"
+#include "guard/workspace.h"
 #include "json/json.h"
 #include "json/schema.h"
 #include "tools/entries.h"
 #include "unit.h"
 
-/* A permit that is nothing but a mode, in place of the real one. */
-struct permit {
-    enum permit_mode mode;
-    enum permit_mode before;
+static char root[] = "/tmp/tenax-person-XXXXXX";
+static char home[sizeof(root) + 8];
+
+/* A permit as the settings' defaults make it, in this mode. */
+struct place {
+    struct conf *conf;
+    struct workspace *workspace;
+    struct permit *permit;
 };
 
-enum permit_mode permit_mode(struct permit *p)
+static void place_make(struct place *p, enum permit_mode before, enum permit_mode mode)
 {
-    return p->mode;
+    static char *environ[] = {home, NULL};
+    struct conf_sources from = {.dir = root, .environ = environ, .etc = root};
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct err err = {0};
+
+    if (conf_load(&from, &p->conf, &err) < 0)
+        fail_msg("%s", err.text);
+    p->workspace = workspace_new(root, root, environ);
+    if (permit_new(p->conf, p->workspace, &warnings, &p->permit, &err) < 0 ||
+        permit_set_mode(p->permit, before, &err) < 0 || permit_set_mode(p->permit, mode, &err) < 0)
+        fail_msg("%s", err.text);
 }
 
-enum permit_mode permit_mode_before_plan(struct permit *p)
+static void place_release(struct place *p)
 {
-    return p->before;
+    permit_free(p->permit);
+    workspace_unref(p->workspace);
+    conf_unref(p->conf);
 }
 
-int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
-{
-    if (mode == MODE_BYPASS)
-        return err_set(err, ERR_DENIED, "no leave to bypass");
-    if (mode == MODE_PLAN)
-        p->before = p->mode;
-    p->mode = mode;
-    return 0;
-}
-
-int permit_update(struct permit *p, const struct json *updates, struct strv *ret_warnings,
-                  struct err *err)
-{
-    (void)ret_warnings;
-    JSON_EACH(updates, it) {
-        if (str_is(json_get_str(it, "type"), "setMode"))
-            return permit_set_mode(
-                p,
-                str_is(json_get_str(it, "mode"), "acceptEdits") ? MODE_ACCEPT_EDITS : MODE_BYPASS,
-                err);
-    }
-    return 0;
-}
-
-const char *permit_mode_name(enum permit_mode m)
-{
-    static const char *const names[] = {"default", "acceptEdits", "plan",
-                                        "auto",    "dontAsk",     "bypassPermissions"};
-
-    return names[m];
-}
-
-/* A person who says what the row says. */
+/* The user, who answers as the row says. */
 struct person {
     struct asker asker;
     const char *input;       /* of the answer; NULL: it fails with code */
@@ -220,11 +210,12 @@ static void questions(void **state)
                                 .message = question_cases[i].denial,
                                 .interrupt = question_cases[i].interrupt,
                                 .code = question_cases[i].fails};
-        struct permit permit = {MODE_DEFAULT, MODE_DEFAULT};
+        struct place place;
         struct outcome o;
 
         print_message("%s\n", question_cases[i].name);
-        run(&tool_ask_user_question_entry, question_cases[i].args, &permit,
+        place_make(&place, MODE_DEFAULT, MODE_DEFAULT);
+        run(&tool_ask_user_question_entry, question_cases[i].args, place.permit,
             question_cases[i].absent ? NULL : &person, &o);
         assert_int_equal(o.code, question_cases[i].code);
         if (o.code)
@@ -243,6 +234,7 @@ static void questions(void **state)
                                    STR("AskUserQuestion toolu_1 {\"questions\":[{\"question\"")));
         }
         tool_result_release(&o.result);
+        place_release(&place);
     }
 }
 
@@ -281,12 +273,14 @@ static const struct {
      .then = MODE_ACCEPT_EDITS,
      .want = "The user approved the plan. The mode is now acceptEdits. Begin."},
     {"approved, with a rule", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN,
-     MODE_DEFAULT, .permissions = "[{\"type\":\"addRules\"}]", .then = MODE_DEFAULT,
-     .want = "The user approved the plan. The mode is now default. Begin."},
+     MODE_DEFAULT,
+     .permissions = "[{\"type\":\"addRules\",\"rules\":[{\"toolName\":\"Bash\",\"ruleContent\":"
+                    "\"ls\"}],\"behavior\":\"allow\",\"destination\":\"session\"}]",
+     .then = MODE_DEFAULT, .want = "The user approved the plan. The mode is now default. Begin."},
     {"approved, a mode that is forbidden", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}",
      MODE_PLAN, MODE_DEFAULT,
      .permissions = "[{\"type\":\"setMode\",\"mode\":\"bypassPermissions\"}]", .code = ERR_DENIED,
-     .then = MODE_PLAN, .want = "no leave to bypass"},
+     .then = MODE_PLAN, .want = "this run may not go to bypassPermissions"},
     {"approved, no JSON", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN, MODE_DEFAULT,
      .permissions = "[", .code = ERR_BAD_INPUT, .then = MODE_PLAN,
      .want = "the permissions that came with the answer"},
@@ -318,17 +312,18 @@ static void plans(void **state)
                                 .message = plan_cases[i].denial,
                                 .permissions = plan_cases[i].permissions,
                                 .code = plan_cases[i].fails};
-        struct permit permit = {plan_cases[i].mode, plan_cases[i].before};
+        struct place place;
         struct outcome o;
 
         print_message("%s\n", plan_cases[i].name);
-        run(plan_cases[i].entry, plan_cases[i].args, &permit, plan_cases[i].absent ? NULL : &person,
-            &o);
+        place_make(&place, plan_cases[i].before, plan_cases[i].mode);
+        run(plan_cases[i].entry, plan_cases[i].args, place.permit,
+            plan_cases[i].absent ? NULL : &person, &o);
         assert_int_equal(o.code, plan_cases[i].code);
         if (!str_starts(str_of(outcome_text(&o)), str_of(plan_cases[i].want)))
             fail_msg("'%s' is not '%s'", outcome_text(&o), plan_cases[i].want);
         assert_int_equal(o.result.is_error, plan_cases[i].is_error);
-        assert_int_equal(permit.mode, plan_cases[i].then);
+        assert_int_equal(permit_mode(place.permit), plan_cases[i].then);
         if (person.asked)
             assert_int_equal(person.kind, ASK_PERMISSION);
         if (!o.code && o.result.data.len)
@@ -336,15 +331,22 @@ static void plans(void **state)
                                                              ? STR("{\"plan\":\"Q\"")
                                                              : STR("{\"plan\":\"P\"")));
         tool_result_release(&o.result);
+        place_release(&place);
     }
 }
 
 UNIT_TEST(person)
 {
+    int failed;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions),
         cmocka_unit_test(plans),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!mkdtemp(root))
+        return 1;
+    snprintf(home, sizeof(home), "HOME=%s", root);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rmdir(root);
+    return failed;
 }

@@ -12,7 +12,8 @@
  * nothing more is read. `%% socket` makes that a socket instead of a pipe, as Node.js does.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
- * `%% program NAME` talks to `tenax NAME` (acp, app-server) instead of `tenax -p` with stream-json:
+ * `%% program NAME` talks to `tenax NAME` (acp, app-server, mcp serve) instead of `tenax -p` with
+ * stream-json:
  * {ID} is then the id of a request of JSON-RPC, {SESSION} the session or thread that was named last
  * and {TURN} the turn.
  */
@@ -162,13 +163,18 @@ static void start(struct talk *t, const char *tenax)
     put_files(t);
     strv_adds(&argv, "tenax");
     if (t->program.len) {
-        strv_adds(&argv, buf_cstr(&t->program));
+        struct str rest = buf_str(&t->program);
+        struct str word;
+
+        while (str_cut(&rest, ' ', &word))
+            strv_add(&argv, word);
     } else {
         strv_adds(&argv, "--output-format=stream-json");
         strv_adds(&argv, "--verbose");
         strv_adds(&argv, "--input-format=stream-json");
     }
-    strv_addf(&argv, "--model=scripted/%s", scenario);
+    if (t->scenario.len)
+        strv_addf(&argv, "--model=scripted/%s", scenario);
     strv_addf(&argv, "-C%s", t->dir);
     strv_add_all(&argv, &t->options);
     strv_addf(&envp, "HOME=%s", t->dir);

@@ -11,7 +11,7 @@
 
 #define SHOWN 60 /* bytes of a wrong figure that an error repeats */
 
-/* What is wrong with a figure, one sentence for each kind. */
+/* The problem with a figure, one sentence for each kind. */
 static int amount_wrong(struct str text, const char *why, struct err *err)
 {
     return err_set(err, ERR_BAD_INPUT, "'%.*s' %s", STR_ARG(str_clip(text, SHOWN)), why);

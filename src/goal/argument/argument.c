@@ -1,7 +1,7 @@
 /*
- * argument: the words behind /goal. A row per command says what may follow it; a row that finds
- * its words unfit lets them be a condition. Nothing is guessed where a wrong guess would set
- * something: what looks like a command and is broken is an error. Any thread.
+ * argument: the text after /goal. A row per command defines what may follow it; a row whose
+ * arguments do not fit lets them be a condition. Nothing is guessed where a wrong guess would set
+ * something: a broken command is an error. Any thread.
  */
 #include "goal/argument/argument.h"
 
@@ -26,7 +26,7 @@ void goal_argument_release(struct goal_argument *a)
     goal_options_release(&a->options);
 }
 
-/* True: the word stands where a shell's command begins, behind ";" or on a line of its own. */
+/* True: the word stands where a shell command begins, after ";" or on a separate line. */
 static bool has_keyword(struct str s, struct str word)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -44,7 +44,7 @@ static bool is_sentence(struct str words)
     struct str rest = words;
     struct str first = word_take(&rest);
 
-    /* Shell has these as well, with a keyword behind. */
+    /* Shell has these as well, with a keyword after them. */
     if (word_is_of(first, "if for while until"))
         return !has_keyword(rest, STR("then")) && !has_keyword(rest, STR("do"));
     return word_is_of(first,
@@ -279,7 +279,7 @@ static enum fit read_accept(struct str words, int64_t now_ms, struct goal_argume
     return take_only_word(words, a) ? FIT_YES : FIT_NOT;
 }
 
-/* "undo yes": whoever says so has seen what it would do. */
+/* "undo yes": the user has seen what it would do. */
 static enum fit read_undo(struct str words, int64_t now_ms, struct goal_argument *a,
                           struct err *err)
 {
@@ -382,7 +382,7 @@ static int read_words(struct str text, int64_t now_ms, struct goal_argument *a, 
         return err_prefix(err, "%s", row->words);
     if (fit == FIT_YES)
         return 0;
-    /* What a reader that let go has left behind does not count. */
+    /* Partial results of a reader that declined do not count. */
     goal_argument_release(a);
     *a = (struct goal_argument)GOAL_ARGUMENT_INIT;
     a->verb = GOAL_SET;

@@ -1,5 +1,5 @@
 /*
- * Reads what was typed after /goal: one table, the same in the UI, headless and over protocols.
+ * Parses the text after /goal: one table, the same in the UI, headless and over protocols.
  *
  * Trimmed; a reserved word counts only as the whole argument, in any case; some words are commands
  * only when what follows fits them; everything else is the condition, and "-- text" always is:
@@ -90,9 +90,9 @@ int goal_option_set(struct goal_options *o, struct str name, struct str value, i
                     struct err *err);
 bool goal_option_is_known(struct str name);
 bool goal_option_takes_value(struct str name);
-const char *goal_option_nearest(struct str name); /* what was meant; NULL: nothing is close */
+const char *goal_option_nearest(struct str name); /* the closest option; NULL: nothing is close */
 /* {"checks":[…],"protect":[…],"keep":[…],"protect_none","check_in","token_budget","max_turns","max_cost_usd",
- * "deadline_ms","lasts_ms","referee","on_deny","auto_resume"}; what is not set is left out. */
+ * "deadline_ms","lasts_ms","referee","on_deny","auto_resume"}; unset ones are left out. */
 void goal_options_write(const struct goal_options *o, struct buf *ret);
 struct jw;
 void goal_write_list(struct jw *w, const char *key, const struct strv *list);
@@ -124,12 +124,12 @@ struct goal_argument {
     }
 void goal_argument_release(struct goal_argument *a);
 
-/* now_ms: wall clock, for --deadline. ERR_BAD_INPUT with what is wrong and what would be right:
- * a budget of 0, "abc", 10^30, a deadline in the past, text that is not UTF-8 or has a NUL;
- * ERR_TOO_BIG past GOAL_MAX_ARGUMENT. How long a condition may be is the engine's to say. */
+/* now_ms: wall clock, for --deadline. ERR_BAD_INPUT with the problem and its solution: a budget of
+ * 0, "abc", 10^30, a deadline in the past, text that is not UTF-8 or has a NUL; ERR_TOO_BIG past
+ * GOAL_MAX_ARGUMENT. The engine limits the length of a condition. */
 int goal_argument_read(struct str text, int64_t now_ms, struct goal_argument *ret, struct err *err);
-/* One line, for the verbs that could have been a condition: what was understood, and how to say the
- * other. Nothing for the rest. */
+/* One line, for verbs that could have been a condition: how the text was understood, and how to get
+ * the other meaning. Nothing for the rest. */
 void goal_argument_explain(const struct goal_argument *a, struct buf *ret);
 
 /* "500k", "1.5m", "20000"; more than 0 and at most GOAL_MAX_NUMBER. */

@@ -1,6 +1,6 @@
 /*
- * condition: the condition of a goal with the options before and behind it (condition.h). What
- * could be either is refused and never guessed. Any thread.
+ * condition: the condition of a goal with the options before and after it (condition.h). Ambiguous
+ * text is refused and never guessed. Any thread.
  */
 #include "goal/argument/condition.h"
 
@@ -63,7 +63,7 @@ static int take_option(struct str *rest, int64_t now_ms, struct goal_options *o,
     return 0;
 }
 
-/* Where the options behind a condition begin; its length when there are none. From the first known
+/* Where the options after a condition begin; its length when there are none. From the first known
  * option on there must be nothing else. */
 static int find_trailer(struct str text, size_t *ret_at, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * A condition as it is typed, with options before or behind it; argument.h has the rules.
+ * A condition as typed, with options before or after it; argument.h has the rules.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ struct buf;
 struct err;
 struct goal_options;
 
-/* text is trimmed. Adds to what is there; both may have changed when it fails. *ret_literal: a "--"
+/* text is trimmed. Adds to the options; both may have changed when it fails. *ret_literal: a "--"
  * stood before it, so that not even a reserved word is one. */
 int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
                    struct goal_options *ret_options, bool *ret_literal, struct err *err);

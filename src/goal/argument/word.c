@@ -1,5 +1,5 @@
 /*
- * word: words of a line that a person typed (word.h). Any thread.
+ * word: words of a typed line (word.h). Any thread.
  */
 #include "goal/argument/word.h"
 
@@ -11,7 +11,7 @@ bool word_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* The first word of *rest, which then begins behind it and the blanks. */
+/* The first word of *rest, which is advanced past it and the blanks. */
 struct str word_take(struct str *rest)
 {
     struct str word;

@@ -1,5 +1,5 @@
 /*
- * Words of a line that a person typed: blanks between them, quotes where one has blanks itself.
+ * Words of a typed line, separated by blanks; words with blanks are quoted.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ struct err;
 
 bool word_is_blank(char c);
 bool word_is_number(struct str word); /* digits alone */
-/* The first word of *rest, which then begins behind it and the blanks. Quotes mean nothing. */
+/* The first word of *rest, which is advanced past it and the blanks. Quotes mean nothing. */
 struct str word_take(struct str *rest);
 /* The same as a shell would read it, without expanding anything: 'a b', "a \"b\"", a\ b.
  * ERR_BAD_INPUT: a quote is not closed. */

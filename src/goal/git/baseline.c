@@ -191,7 +191,7 @@ static int way_read(const struct git *g, const char *from, const char *to, struc
     while (rest.len && str_cut(&rest, '\0', &path)) {
         if (!path.len)
             continue;
-        map_set(&ret->files, path, (void *)path.ptr); /* a NUL stands behind each */
+        map_set(&ret->files, path, (void *)path.ptr); /* a NUL follows each */
         for (size_t i = 0; i < path.len; i++) {
             if (path.ptr[i] == '/' && !map_has(&ret->folders, str_first(path, i)))
                 map_set(&ret->folders, str_first(path, i), (void *)path.ptr);
@@ -256,7 +256,7 @@ static int go_back(const struct baseline *b, const struct git *git, const char *
     if (staging_open(&s, b, /*fresh=*/false, err) < 0 ||
         staging_ask_path(git, "--show-toplevel", NULL, &top, err) < 0)
         return -1;
-    s.git.dir = buf_cstr(&top); /* the folder we were told may be one that goes away */
+    s.git.dir = buf_cstr(&top); /* the given folder may be one that goes away */
     if (check_way(&s.git, from, to, err) < 0 ||
         git_ask(&s.git, args, STR(""), STAGING_SMALL, &out, err) < 0)
         return -1;

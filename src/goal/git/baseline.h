@@ -3,17 +3,17 @@
  * back.
  *
  * Everything is done with an index of our own (at first a copy of the user's, for its cached
- * stats), so that branch, index and work tree of the user are never touched, but for
+ * stats), so that branch, index and work tree of the user are never touched, except by
  * baseline_undo(), which changes the work tree alone: HEAD stays where it is. States are commits
  * under refs/tenax/<session>/: "base", "step-1", …, "undo-1", …, each the parent of the next;
- * "last" is the newest. They are tenax's own, unsigned, and no hook hears of them.
+ * "last" is the newest. They belong to tenax, are unsigned, and run no hooks.
  *
  * The repository is the unit, also where the workspace is a folder of it. Trees hold tracked and
  * untracked files as git would store them (line ends and the user's filters as configured), not
  * ignored ones, nor files that cannot be read. Where the repository's own settings have filters,
  * git runs with them as commands of the agent do, in the sandbox; where there is none, all this is
- * ERR_UNSUPPORTED. A submodule is the commit it stands at;
- * what is changed inside it is not seen and not undone.
+ * ERR_UNSUPPORTED. A submodule is the commit it stands at; changes inside it are neither seen nor
+ * undone.
  *
  * Outside of git, or without it, all this is ERR_UNSUPPORTED and goals do without. Each call has a
  * time limit of BASELINE_TIMEOUT_MS (ERR_TIMEOUT); git's own words are in ERR_IO, such as for a
@@ -39,7 +39,8 @@ struct baseline {
     const char *dir;         /* of the workspace */
     const char *session;     /* uuid */
     const char *folder;      /* the session's, for the private index */
-    char *const *environ;    /* as tenax was started; GIT_DIR and the like in it count */
+    char *const *environ;    /* the environment in which tenax was started; GIT_DIR and similar
+                                variables in it count */
     const char *spare;       /* a file that states do not see, relative to dir; NULL: none */
     struct sandbox *sandbox; /* for filters of the repository's own; NULL: none */
 };
@@ -55,8 +56,8 @@ int baseline_keep_next(const struct baseline *b, const char *kind, struct str me
                        struct err *err);
 /* From one state to another, by a git of the caller's: one line per file with a sum below (git diff
  * --stat, rename detection), and the hunks, each at most about so many bytes: files are cut first,
- * each in fair shares, then said to be left out. What is cut says so. Either may be NULL; what they
- * held is replaced. */
+ * each in fair shares, then omitted with a note. Cuts are marked. Either may be NULL; old contents
+ * are replaced. */
 int baseline_diff_trees(const struct git *git, const char *from, const char *to,
                         struct buf *ret_stat, size_t max_stat, struct buf *ret_hunks,
                         size_t max_hunks, struct err *err);

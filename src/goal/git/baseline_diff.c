@@ -1,7 +1,7 @@
 /*
- * baseline_diff: what became of a state, in as many bytes as somebody wants to read. Of a diff that
- * is too long each file gets a fair share: short ones stay whole, the rest is divided among long
- * ones. Any thread; waits for git.
+ * baseline_diff: the changes from a state, in a limited number of bytes. Of a diff that is too long
+ * each file gets a fair share: short ones stay whole, the rest is divided among long ones. Any
+ * thread; waits for git.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define DIFF_MAX_STAT ((size_t)16 << 20)  /* bytes read of it */
 #define DIFF_MAX_HUNKS ((size_t)32 << 20) /* the same */
 #define DIFF_LEAST 240                    /* bytes; a file with less is left out and named */
-#define DIFF_NOTE 200                     /* bytes kept free for words about what is missing */
+#define DIFF_NOTE 200                     /* bytes kept free for notes about omissions */
 #define DIFF_MAX_FILES 200                /* lines of a plan */
 
 /* ---- lines of a stat ---- */
@@ -38,8 +38,8 @@ static size_t add_stat_lines(struct str lines, bool new, size_t max, struct buf 
     return left_out;
 }
 
-/* As many lines as fit; the last, which sums up, always. What was there before comes first: an edit
- * cannot be hidden behind a thousand new files. */
+/* As many lines as fit; always the last, which sums up. Existing files come first: an edit cannot
+ * be hidden after a thousand new files. */
 static void cut_stat(struct str all, size_t max, struct buf *ret)
 {
     struct str sum = str_trim(all);
@@ -81,7 +81,7 @@ static bool is_new_file(const struct section *s)
     return str_has(head, STR("\nnew file mode "));
 }
 
-/* New files behind the others; gives how many those are. */
+/* New files after the others; returns their number. */
 static size_t put_new_last(section_vec *v)
 {
     section_vec sorted = VEC_INIT;

@@ -1,9 +1,9 @@
 /*
  * git, run for evidence: nothing of the user's is touched by the way it is run.
  *
- * No hooks, no fsmonitor, no automatic gc, no locks taken for convenience, English messages, its
- * own identity in commits. GIT_DIR and the like in the environment count. Private to this folder.
- * Any thread; waits.
+ * No hooks, no fsmonitor, no automatic gc, no locks taken for convenience, English messages, a
+ * separate identity in commits. GIT_DIR and similar variables in the environment count. Private to
+ * this folder. Any thread; waits.
  */
 #pragma once
 
@@ -47,8 +47,8 @@ void git_said_release(struct git_said *s);
  * ERR_CANCELLED, ERR_IO. Whatever its exit code, it has run. */
 int git_run(const struct git *g, const char *const *args, struct str input, size_t max_output,
             struct git_said *ret, struct err *err);
-/* The error behind an exit code: ERR_UNSUPPORTED where there is no repository or no work tree, else
- * ERR_IO with git's own words. Always -1. */
+/* The error for an exit code: ERR_UNSUPPORTED where there is no repository or no work tree, else
+ * ERR_IO with git's message. Always -1. */
 int git_failed(const struct git_said *s, const char *what, struct err *err);
 /* git_run(), where any exit code but 0 is an error; ERR_TOO_BIG when the answer was cut. */
 int git_ask(const struct git *g, const char *const *args, struct str input, size_t max_output,

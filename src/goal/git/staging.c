@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "guard/sandbox.h"
 
-#define STAGING_MAX_NAME 200                /* of a setting, as it is told */
+#define STAGING_MAX_NAME 200                /* of a setting in messages */
 #define STAGING_PORTION ((size_t)256 << 10) /* of a copy */
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -115,7 +115,7 @@ static int staging_unmark(const struct staging *s, const char *top, struct err *
 
         if (line.len < 3 || line.ptr[0] == 'H')
             continue;
-        path = path_join(top, line.ptr + 2); /* a NUL stands behind it */
+        path = path_join(top, line.ptr + 2); /* a NUL follows it */
         if (line.ptr[0] >= 'a' && line.ptr[0] <= 'z')
             buf_add(&assumed, str_make(line.ptr + 2, line.len - 1));
         if ((line.ptr[0] == 'S' || line.ptr[0] == 's') && access(path, F_OK) == 0)

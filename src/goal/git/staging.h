@@ -37,8 +37,8 @@ struct git staging_git(const struct baseline *b, int64_t deadline_ms, struct can
 int staging_tree(const struct baseline *b, int64_t deadline_ms, struct cancel *cancel,
                  char ret_tree[GIT_ID], struct err *err);
 
-/* For whoever changes it otherwise. fresh: not from what we have kept. ERR_UNSUPPORTED: git would
- * run programs of the repository's own settings, and there is no sandbox for them. */
+/* For callers that change it otherwise. fresh: not from our stored index. ERR_UNSUPPORTED: git
+ * would run programs of the repository's own settings, and there is no sandbox for them. */
 int staging_open(struct staging *s, const struct baseline *b, bool fresh, struct err *err);
 int staging_keep(const struct staging *s, struct err *err);
 void staging_release(struct staging *s);

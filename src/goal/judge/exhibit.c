@@ -145,7 +145,7 @@ static size_t exhibit_lines(size_t number, struct str text, struct buf *out)
                 end = exhibit_break(rest);
             at += plain ? plain : end ? end : exhibit_character(rest, &line);
         }
-        /* A break right behind a full line ends that line and makes no empty one. */
+        /* A break right after a full line ends that line and makes no empty one. */
         if (!end && at < text.len) {
             end = exhibit_break(str_from(text, at));
             at += end;

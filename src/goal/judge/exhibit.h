@@ -2,12 +2,11 @@
  * Material from outside, in numbered blocks that nothing can break out of.
  *
  * Block 3 begins with a title of ours ("## 3. …"). Each of its lines begins with "3| "; a line that
- * is too long to be shown as one goes on behind "3+ "; what we say in it ourselves stands behind
- * "3# ". So text that pretends to be the end of its block, another block, a remark of ours or
- * somebody's turn is still a line of block 3. What could not be seen is made visible: bytes that
- * are no UTF-8 as "\xff", control, zero-width and direction characters as "\u{202e}"; and the
- * special words of chat templates get a backslash ("<\|im_start|>"), because some servers obey them
- * wherever they stand. Pure functions.
+ * is too long to be shown as one continues after "3+ "; our own remarks follow "3# ". So text that
+ * pretends to be the end of its block, another block, a remark of ours or another turn is still a
+ * line of block 3. Invisible bytes are made visible: invalid UTF-8 as "\xff", control, zero-width
+ * and direction characters as "\u{202e}"; and the special words of chat templates get a backslash
+ * ("<\|im_start|>"), because some servers obey them wherever they stand. Pure functions.
  */
 #pragma once
 
@@ -21,7 +20,7 @@ struct buf;
 #define EXHIBIT_LEAST ((size_t)200) /* bytes that a text is always given */
 
 enum exhibit_cut {
-    CUT_END,    /* what is too long loses its end */
+    CUT_END,    /* a long text loses its end */
     CUT_MIDDLE, /* keeps a third of the room for its beginning, the rest for its end */
 };
 

@@ -282,7 +282,7 @@ static int asking_look_all(struct asking *a, struct message *m, struct err *err)
     return 0;
 }
 
-/* Says what was wrong with the reply and asks once more. */
+/* Reports the problem with the reply and asks once more. */
 static void asking_again(struct asking *a, struct message *m, const struct err *why)
 {
     struct message *again = message_new(ROLE_USER, m->len + 1);

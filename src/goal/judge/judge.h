@@ -141,8 +141,8 @@ extern const char judge_verdict_schema[];
 
 /* The verdict of a reply (stop: STOP_NONE = not clear): one call of JUDGE_TOOL, alone among its
  * calls, or a text that is the same object (one fence around it is allowed) and nothing else.
- * ERR_PROTOCOL: it is none, with what is wrong; a reply that was cut, refused or paused never is.
- * ERR_CONTEXT_FULL. */
+ * ERR_PROTOCOL: it is not a verdict, with the reason; a reply that was cut, refused or paused never
+ * is. ERR_CONTEXT_FULL. */
 int judge_read(const struct message *reply, enum llm_stop stop, struct judge_verdict *ret,
                struct err *err);
 /* The reply is complete and asks for other tools only. */

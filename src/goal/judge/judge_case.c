@@ -15,7 +15,7 @@
 #include "json/json.h"
 
 #define CASE_LEAST ((size_t)8 << 10) /* a smaller ceiling is taken for this */
-#define CASE_REMARKS 1600            /* what is said beside the exhibits, at most */
+#define CASE_REMARKS 1600            /* our remarks beside the exhibits, at most */
 #define CASE_RESULT 1500             /* bytes of a result that are worth showing */
 #define CASE_NAME 64                 /* bytes of a tool's name */
 #define CASE_TOOLS 8                 /* tools that are named for the calls left out */
@@ -25,7 +25,7 @@
 enum group {
     GROUP_CONDITION,
     GROUP_OBJECTIONS,
-    GROUP_READ, /* changed files that the check reads, and what is part of it */
+    GROUP_READ, /* changed files that the check reads, including itself */
     GROUP_CHECKS,
     GROUP_NOTED,   /* changed files that matter for another reason */
     GROUP_TOUCHED, /* calls that touched such files */
@@ -90,7 +90,7 @@ static void dossier_release(struct dossier *d)
     arena_release(&d->arena);
 }
 
-/* ---- What is shown ---- */
+/* ---- Exhibits ---- */
 
 static struct exhibit *dossier_add(struct dossier *d, enum group group, const char *title)
 {
@@ -257,7 +257,7 @@ static void dossier_add_touched(struct dossier *d, const struct judge_case *c)
                     STR(""), CUT_END);
 }
 
-/* Evidence that a group of its own is for. */
+/* Evidence that belongs to a special group. */
 static void dossier_add_text(struct dossier *d, enum group group, const char *title,
                              struct str text, enum exhibit_cut cut)
 {
@@ -324,8 +324,8 @@ static void dossier_measure(struct dossier *d)
     }
 }
 
-/* Fills glasses: who needs less than his part of what is left gets all, the others share the rest
- * by weight. */
+/* Fills glasses: items that need less than their part of the rest get everything, the others share
+ * the rest by weight. */
 static void share_out(const size_t *needs, const size_t *weights, size_t count, size_t room,
                       size_t *ret_shares)
 {
@@ -353,7 +353,7 @@ static void share_out(const size_t *needs, const size_t *weights, size_t count, 
     }
 }
 
-/* The newest result may take a third of the room, the next a third of what is left, … */
+/* The newest result may take a third of the room, the next a third of the rest, … */
 static size_t result_share(const struct exhibit *e, size_t room)
 {
     size_t most = room / 3 > CASE_RESULT ? room / 3 : CASE_RESULT;
@@ -427,7 +427,7 @@ static const char case_end[] =
     "Judge the condition of block 1, all of it, by what holds now. Where the material leaves a "
     "doubt, look for yourself. Then give your verdict.\n";
 
-/* What is not there is evidence too. */
+/* Missing things are evidence too. */
 static void case_write_missing(const struct judge_case *c, struct buf *ret)
 {
     if (!c->check_count)

@@ -1,7 +1,7 @@
 /*
  * judge_look: a tool call without an agent. The tool is one of the session's rows; schema, folder
- * and the user's rules are looked at here, in the place of the agent's pipeline. No hook hears of
- * it: the judge's looks are part of the verdict, not of the agent's work.
+ * and the user's rules are checked here, in place of the agent's pipeline. No hooks run: the
+ * judge's looks are part of the verdict, not of the agent's work.
  */
 #include "goal/judge/judge_look.h"
 

@@ -1,8 +1,8 @@
 /*
  * Bytes in JSON.
  *
- * A path or the content of a file is any bytes; a JSON string is not. What is no plain ASCII is
- * written as %XX, and so is the percent sign. Any thread.
+ * A path or the content of a file is any bytes; a JSON string is not. Other than plain ASCII bytes
+ * are written as %XX, and so is the percent sign. Any thread.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * digest: lstat, then a read in portions of what is a regular file. Time stamps move in steps of a
+ * digest: lstat, then a read in portions if it is a regular file. Time stamps move in steps of a
  * few milliseconds, so a file changed within the last of them is not settled: it could change again
  * and look the same. Any thread.
  */
@@ -109,7 +109,7 @@ int digest_read(int dir_fd, const char *path, struct cancel *cancel, struct dige
         ret->kind = errno == ENOENT ? DIGEST_GONE : DIGEST_CLOSED;
         return cancel_check(cancel, err);
     }
-    digest_from(&st, ret); /* of what is read, should it have been replaced meanwhile */
+    digest_from(&st, ret); /* of the file read, in case it was replaced */
     if (ret->kind != DIGEST_FILE || ret->size > DIGEST_MAX_BYTES)
         return cancel_check(cancel, err);
     return digest_bytes(fd, cancel, ret, err);

@@ -2,8 +2,8 @@
  * What decides how git behaves in a workspace, and is no file of it: configuration, hooks,
  * excludes, attributes, grafts, replace refs, marks in the index, and the refs that a check names.
  *
- * Taken when a goal is set. Later it says what was changed since, and what a clean room must put in
- * its place. Any thread; waits for git and the disk.
+ * Taken when a goal is set. Later it gives the changes since, and the files that a clean room must
+ * restore. Any thread; waits for git and the disk.
  */
 #pragma once
 
@@ -51,7 +51,7 @@ struct git_state {
     struct str head;                /* the commit; empty: none yet */
     VEC(struct git_file) files;
     VEC(struct git_pin) pins;
-    struct strv marked; /* files that git was told to look past; sorted */
+    struct strv marked; /* files that git is configured to ignore changes of; sorted */
     struct git_index index;
     bool has_replace;
     struct str dir;                 /* the folder that was asked about; "" for the workspace */
@@ -81,7 +81,7 @@ int git_state_compare(const struct git_state *s, const char *dir, char *const *e
 /* A file as it is now. */
 void git_file_read(struct arena *arena, const char *path, struct git_file *ret);
 bool git_file_same(const struct git_file *a, const struct git_file *b);
-/* Files of the index that git is told to look past ("assume unchanged"). */
+/* Files of the index whose changes git ignores ("assume unchanged"). */
 int git_state_marked(const char *dir, char *const *env, struct cancel *cancel, struct strv *ret,
                      struct err *err);
 

@@ -71,8 +71,7 @@ static int count_braces(struct str line)
     return depth;
 }
 
-/* One block, its lines without the blanks around them. `line` is its first; rest moves behind it.
- */
+/* One block, its lines without the blanks around them. `line` is its first; rest moves past it. */
 static void take_block(size_t kind, struct str line, struct str *rest, struct buf *ret)
 {
     size_t indent = indent_of(line);

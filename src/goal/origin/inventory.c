@@ -1,6 +1,6 @@
 /*
  * inventory: a walk into one sorted array, and a merge of two of them. Any thread; a walk over many
- * files starts a few of its own and waits for them.
+ * files starts a few more threads and waits for them.
  */
 #include "goal/origin/inventory.h"
 
@@ -119,7 +119,7 @@ static void look_at(struct inventory_entry *e, int root, int64_t young_ns)
 
     if (fstatat(root, e->path.ptr, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         (S_ISDIR(st.st_mode) && e->type != INVENTORY_OTHER)) {
-        e->path = STR(""); /* it went away meanwhile */
+        e->path = STR(""); /* it has vanished */
         return;
     }
     e->type = S_ISREG(st.st_mode)   ? INVENTORY_FILE

@@ -5,7 +5,7 @@
  * folder, ignored files and nested repositories included; only the insides of .git are left out
  * (git_state.h). The content hash is known where the caller asks for it, and for small files as
  * long as the total stays below INVENTORY_MAX_HASHED. Comparing two inventories reads only files
- * that look different: nobody but root can set a ctime. Any thread; waits for the disk.
+ * that look different: only root can set a ctime. Any thread; waits for the disk.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ enum inventory_flag {
     INVENTORY_TREE = 1,      /* git tracks it or would offer to add it; all files outside of git */
     INVENTORY_NESTED = 2,    /* of a repository or submodule below the folder */
     INVENTORY_PROTECTED = 4, /* must stay as it is */
-    INVENTORY_ORDERS = 8,    /* protected, but for the dependencies that it names */
+    INVENTORY_ORDERS = 8,    /* protected, except the dependencies that it names */
 };
 
 struct inventory_entry {

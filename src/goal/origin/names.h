@@ -1,9 +1,9 @@
 /*
  * What the name of a file says about it: knowledge, in tables.
  *
- * The names of tests and of build and runner configuration decide what is protected when a goal is
- * set; the names of caches and build output decide what a clean room hides. Nothing here opens a
- * file. To add a name, add a word in names.c; names_test.c has the examples.
+ * The names of tests and of build and runner configuration decide which files are protected when a
+ * goal is set; the names of caches and build output decide which ones a clean room hides. Nothing
+ * here opens a file. To add a name, add a word in names.c; names_test.c has the examples.
  */
 #pragma once
 

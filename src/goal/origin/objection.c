@@ -197,7 +197,7 @@ static bool has_orders(const struct origin *o, struct str path)
     return false;
 }
 
-/* What is found as "List/Util" or "subprocess": the path without its ending. */
+/* Modules found as "List/Util" or "subprocess": the path without its extension. */
 static struct str module_of(struct str path)
 {
     size_t dot = path.len;

@@ -99,7 +99,7 @@ struct tree origin_tree(const struct origin *o)
                          .environ = o->environ};
 }
 
-/* ---- what is protected ---- */
+/* ---- protected files ---- */
 
 /* Whether the glob fits the path or a folder above it. A glob with a slash at its beginning, or the
  * workspace's own path, is rooted there. */
@@ -163,8 +163,8 @@ static bool is_built(const struct origin *o, struct str path)
     return false;
 }
 
-/* By the tables of names. What git ignores is a test by its own name only: the folder of the tests
- * holds what their runs leave behind, too. */
+/* By the tables of names. Files ignored by git are tests by their own name only: the folder of the
+ * tests also holds leftovers of their runs. */
 static void protect_by_name(struct origin *o, struct inventory_entry *e, bool has_checks)
 {
     struct str path = e->path;
@@ -189,7 +189,8 @@ static void protect_by_name(struct origin *o, struct inventory_entry *e, bool ha
         protect(o, e, true, "a build file");
 }
 
-/* What a protected link leads to is protected; so are the tests behind a link to their folder. */
+/* The target of a protected link is protected; so are the tests in the target of a link to their
+ * folder. */
 static void protect_behind_link(struct origin *o, const struct inventory_entry *link)
 {
     CLEANUP(mem_freep) char *full = path_join(o->dir, link->path.ptr);

@@ -90,7 +90,7 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
                      struct trace *trace, struct strv *touched, struct cancel *cancel,
                      struct err *err);
 const struct origin_check *origin_check_of(const struct origin *o, struct str command);
-/* --protect while the goal is there; files that it fits are protected as they are now, but for
+/* --protect while the goal is set; matching files are protected in their current state, except
  * those that are protected already. */
 int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, struct strv *ret_notes,
                    struct err *err);
@@ -104,8 +104,9 @@ struct tree origin_tree(const struct origin *o);
 
 struct origin_now {
     struct inventory files;
-    inventory_change_vec changes; /* of what is neither new nor TREE: ignored by git, or derived */
-    struct strv git;              /* what changed of the state of git */
+    inventory_change_vec
+        changes;     /* of files that are neither new nor TREE: ignored by git, or derived */
+    struct strv git; /* what changed of the state of git */
 };
 #define ORIGIN_NOW_INIT                                                                            \
     {                                                                                              \
@@ -134,7 +135,7 @@ enum objection_what {
     OBJECTION_UNRUN,   /* it ran when the goal was set, and does not now */
     OBJECTION_TOUCHED, /* the run of the check changed a protected file */
     OBJECTION_MOVED,   /* the workspace changed while the check ran */
-    OBJECTION_UNSEEN,  /* what was compared or observed then cannot be now */
+    OBJECTION_UNSEEN,  /* something that was compared or observed then cannot be now */
 };
 struct objection {
     enum objection_what what;
@@ -145,7 +146,7 @@ typedef VEC(struct objection) objection_vec;
 void objections_release(objection_vec *v);
 void objection_add(objection_vec *v, enum objection_what what, struct str path, const char *why);
 const char *objection_name(enum objection_what w);
-/* For the model: what is wrong, and how the user can accept it in this session. */
+/* For the model: the problem, and how the user can accept it in this session. */
 void objections_explain(const objection_vec *v, const char *session, struct buf *ret);
 
 /* Protected files that are not what they were. */

@@ -281,7 +281,7 @@ static struct str topmost(const struct room_spec *spec, const size_t *visible, s
         to = room_files_below(&spec->origin->files, folder, &from);
         if (spec->final ? is_covered(spec->final, folder) || had_ignored(spec->origin, from, to)
                         : from != to)
-            continue; /* it was there: what was in it may be made again */
+            continue; /* it existed: its contents may be made again */
         to = room_files_below(&spec->now->files, folder, &from);
         if (visible[from] == visible[to])
             return folder;
@@ -343,7 +343,7 @@ static int hide_changed(struct room *r, const struct room_spec *spec, struct err
 
 /* ---- a recorded state ---- */
 
-/* What is seen of the workspace itself, by the index of its entry. */
+/* The visible parts of the workspace itself, by the index of their entry. */
 bool *room_find_seen(const struct room_spec *spec)
 {
     const struct inventory *files = &spec->now->files;

@@ -3,10 +3,10 @@
  *
  * The same files at the same path, through an overlay whose upper layer is private and thrown away.
  * Hidden in it are ignored and derived files that changed or appeared since the goal was set, so
- * that build outputs, caches and stamps are made again or are as they were. What decides how git
- * behaves is as it was, and so are the refs that a check names. HOME, XDG_* and TMPDIR are empty
- * folders, but for links to the caches that the settings name. The check sees no process of the
- * agent, and none of its own outlives it.
+ * that build outputs, caches and stamps are made again or are in their old state. The configuration
+ * of git is in its old state, and so are the refs that a check names. HOME, XDG_* and TMPDIR are
+ * empty folders, except for links to the caches that the settings name. The check sees no process
+ * of the agent, and none of its processes outlives it.
  *
  * Where no overlay can be mounted (or TENAX_TEST_ROOM is set) the room is a copy of the workspace
  * at another path. One thread at a time; waits for the disk and for git.

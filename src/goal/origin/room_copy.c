@@ -18,7 +18,7 @@
 #include "goal/origin/survey.h"
 #include "sync/cancel.h"
 
-#define STEP_MAX_NS ((int64_t)100 * 1000 * 1000) /* should the clock be set back meanwhile */
+#define STEP_MAX_NS ((int64_t)100 * 1000 * 1000) /* in case the clock is set back */
 
 static int64_t ns_of(struct timespec t)
 {

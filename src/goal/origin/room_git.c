@@ -117,7 +117,7 @@ static void remove_packed(struct buf *packed, struct str ref)
 static int hide_new_refs(struct room *r, const struct git_state *state, const struct git_pin *pin,
                          struct buf *packed, struct err *err)
 {
-    const char *name = strchr(pin->ref.ptr + 5, '/'); /* behind "refs/heads" */
+    const char *name = strchr(pin->ref.ptr + 5, '/'); /* after "refs/heads" */
 
     for (size_t i = 0; name && i < ARRAY_LEN(ref_places); i++) {
         CLEANUP(buf_release) struct buf ref = BUF_INIT(4096);

@@ -58,7 +58,7 @@ static bool survey_is_dir(DIR *dir, const struct dirent *e)
     return fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* One name of a folder; w->path is the folder's, with a slash behind it unless it is empty. */
+/* One name of a folder; w->path is the folder's, followed by a slash unless it is empty. */
 static int survey_entry(struct survey_walk *w, DIR *dir, const struct dirent *e, struct err *err)
 {
     const struct survey *s = w->survey;

@@ -33,13 +33,13 @@ struct trace {
     struct strv missing; /* in the workspace: files that were looked for in vain */
 };
 
-/* What is observed besides the workspace and the home. */
+/* Observed places besides the workspace and the home. */
 extern const char *const trace_elsewhere[4];
 
 void trace_release(struct trace *t);
 /* dir: the workspace as the check saw it. also: where it lies for others; may be the same. room: a
- * folder of the check's own that does not count, but for what its home, "<room>/h", has from the
- * user's. */
+ * private folder of the check that does not count, except for the parts of its home, "<room>/h",
+ * that come from the user's. */
 void trace_read(struct trace *t, struct str records, const char *dir, const char *also,
                 const char *room, const char *home);
 /* Adds what links in the workspace lead to: dir as it is now. Waits for the disk. */

@@ -51,8 +51,7 @@ static int put(const struct tree *t, const char *name, struct str text, struct e
     return file_replace(path, text, 0600, err);
 }
 
-/* What was left out when the goal was set stays left out: later lines of these files do not count.
- */
+/* Files left out when the goal was set stay left out: later lines of these files do not count. */
 static int find_excludes(const struct tree *t, const struct git_state *state, struct cancel *cancel,
                          char **ret, struct err *err)
 {
@@ -85,8 +84,8 @@ static int find_excludes(const struct tree *t, const struct git_state *state, st
     return 0;
 }
 
-/* What decides how git reads the workspace. It is written anew before each use, so that nothing
- * that was put there meanwhile counts. */
+/* The configuration of how git reads the workspace. It is written anew before each use, so that
+ * changes by others do not count. */
 static int put_rules(const struct tree *t, struct err *err)
 {
     if (put(t, "config", str_of(tree_config), err) < 0 ||

@@ -38,21 +38,21 @@ int tree_make(const char *git_dir, struct err *err);
  * *ret_excludes is yours to free. */
 int tree_init(const struct tree *t, const struct git_state *state, const struct inventory *files,
               struct cancel *cancel, char **ret_excludes, struct err *err);
-/* The present content of the workspace as a tree. more: ignored files that belong to it all the
- * same, relative to the workspace; may be NULL. */
+/* The present content of the workspace as a tree. more: ignored files that still belong to it,
+ * relative to the workspace; may be NULL. */
 int tree_take(const struct tree *t, const struct strv *more, struct cancel *cancel,
               char ret_id[static GIT_ID], struct err *err);
 /* The next tree_take() reads files that changed, whatever the index says: git compares times by the
  * second, the inventory by the nanosecond. changes may be NULL. */
 int tree_forget(const struct tree *t, const inventory_change_vec *changes, struct cancel *cancel,
                 struct err *err);
-/* For a struct tree with an index of its own. */
+/* For a struct tree with a separate index. */
 int tree_copy_index(const char *from, const char *to, struct err *err);
-/* Which of these files the .gitignore files leave out. paths: relative to the workspace, each with
- * a NUL behind it. The answer has the same form. */
+/* Which of these files the .gitignore files leave out. paths: relative to the workspace, each
+ * followed by a NUL. The answer has the same form. */
 int tree_ignored(const struct tree *t, struct str paths, struct cancel *cancel, struct buf *ret,
                  struct err *err);
-/* The files of the last tree_take(), relative to the workspace, each with a NUL behind it. */
+/* The files of the last tree_take(), relative to the workspace, each followed by a NUL. */
 int tree_list(const struct tree *t, struct cancel *cancel, struct buf *ret, struct err *err);
 /* For questions of others. */
 struct git tree_git(const struct tree *t, struct cancel *cancel);

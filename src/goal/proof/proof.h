@@ -74,7 +74,7 @@ struct proof_result {
     VEC(struct check_result)
     checks;            /* in the order of proof.checks; one that could not be run ends
                         * the list */
-    struct strv wrong; /* what is not as recorded, a line each */
+    struct strv wrong; /* differences from the recorded state, a line each */
     const char *where; /* "overlay", "copy" */
 };
 void proof_result_release(struct proof_result *r);
@@ -90,7 +90,7 @@ int proof_verify(const struct proof *p, const struct proof_place *place, struct 
 int proof_pack(const struct proof *p, struct str verdicts, const struct proof_place *place,
                const char *file, struct buf *ret_path, struct err *err);
 
-/* A bundle, unpacked into a folder of its own, which proof_bundle_close() removes. */
+/* A bundle, unpacked into a temporary folder, which proof_bundle_close() removes. */
 struct proof_bundle {
     char *base;
     struct proof proof;

@@ -259,8 +259,8 @@ static int find_objects(const char *repo, const struct proof_place *place, struc
     return 0;
 }
 
-/* Applies a patch to the index. 1: the tree is the one that was recorded; 0: ret->wrong says what
- * is not. */
+/* Applies a patch to the index. 1: the tree is the recorded one; 0: ret->wrong lists the
+ * differences. */
 static int apply(const struct git *git, const char *patch, struct str want, const char *what,
                  struct proof_result *ret, struct err *err)
 {

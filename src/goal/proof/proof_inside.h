@@ -19,8 +19,8 @@ struct git proof_git(const struct proof_place *place, const char *git_dir, const
                      const char *index);
 
 /* The files of a tree, or of its part below prefix, in the empty work tree of git. Files that
- * differ from the tree `base` are younger; the others are as old as `files` says (may be NULL).
- * 0: what is wrong is in ret->wrong. */
+ * differ from the tree `base` are younger; the others are as old as `files` says (may be NULL). 0:
+ * ret->wrong has the reason. */
 int proof_checkout(const struct git *git, struct str tree, struct str base, struct str prefix,
                    const struct inventory *files, struct proof_result *ret, struct err *err);
 /* Protected files that are not what they were when the goal was set. */

@@ -11,7 +11,7 @@
 #include "json/json.h"
 
 #define LINE_MAX_BYTES 160       /* of a reason on one line */
-#define PHASE_MAX_BYTES 80       /* of what is waited for */
+#define PHASE_MAX_BYTES 80       /* of the awaited thing */
 #define OBJECTIVE_MAX_BYTES 1000 /* of an objective in a summary */
 #define CRITERIA_MAX 50
 
@@ -34,7 +34,7 @@ const char goal_usage[] =
     "/goal log · report       what happened; the report (report <id>: of an older goal)\n"
     "/goal undo               the workspace as it was when the goal was set\n";
 
-/* Parsed only to be looked at; what is no JSON has nothing in it. */
+/* Parsed only for display; invalid JSON counts as empty. */
 static const struct json *parse(struct arena *arena, struct str text)
 {
     const struct json *v = NULL;

@@ -44,8 +44,8 @@ struct goal_look {
 /* Stored time, and that of the running turn on top: from the later of read_ms and turn_ms. Waiting
  * and plan mode add nothing. */
 int64_t goal_live_seconds(const struct goal_look *l);
-/* One line for a status bar, "" without a goal: "12.5K / 50K", "waiting: pid 4242", "paused", …
- * What is waited for is `what` of the row's phase_detail, {"what": "pid 4242", …}. */
+/* One line for a status bar, "" without a goal: "12.5K / 50K", "waiting: pid 4242", "paused", … The
+ * awaited thing is `what` of the row's phase_detail, {"what": "pid 4242", …}. */
 void goal_show_indicator(const struct goal_look *l, struct buf *ret);
 /* The pill: turns and the first line of the last reason; in plan mode why nothing moves. */
 void goal_show_pill(const struct goal_look *l, struct buf *ret);
@@ -58,8 +58,7 @@ void goal_show_summary(const struct goal_look *l, struct str objective, struct s
 /* Why it stopped and how to continue; one or two sentences. "" for an active one. */
 void goal_show_stop(const struct store_goal *g, struct buf *ret);
 /* The table of the ledger (/goal log): a line per verdict, transition, wait; charges are left to
- * the report. The first column is the time since the goal was set. Kinds nobody knows are left
- * out. */
+ * the report. The first column is the time since the goal was set. Unknown kinds are left out. */
 void goal_show_log(const goal_event_vec *events, int64_t since_ms, struct buf *ret);
 /* One event in a few words, without its time. False: of no such kind (a charge is none). */
 bool goal_show_event(struct str kind, const struct json *data, struct buf *ret);

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 
-/* The next character of *rest: what is no text becomes a blank or U+FFFD. */
+/* The next character of *rest: a character that is not text becomes a blank or U+FFFD. */
 static struct str take_char(struct str *rest)
 {
     uint32_t code = 0;

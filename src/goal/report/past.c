@@ -1,6 +1,5 @@
 /*
- * past: the charges add up to what was used, the last word on each thing is how it stood. Any
- * thread.
+ * past: the charges add up to the usage, the last event on each thing gives its state. Any thread.
  */
 #include "goal/report/past.h"
 

@@ -26,8 +26,9 @@
  *   step      ref, why: the workspace when more held than before
  *   proof     goal_id, folder, sha256 of proof.json in it; or error: it could not be recorded
  *
- * Totals are the row's; who spent what is the charges'. Where the two differ the JSON says so:
- * tokens.charges_match is false, and tokens.charged is what the charges add up to. Any thread.
+ * Totals come from the row; who spent how much comes from the charges. Where the two differ
+ * tokens.charges_match is false in the JSON, and tokens.charged is the sum of the charges. Any
+ * thread.
  */
 #pragma once
 
@@ -60,7 +61,8 @@ void goal_report_markdown(const struct goal_report *r, struct buf *ret);
  * For programs: one object on one line. Times are ms since 1970.
  *
  *   type "goal_report", version 1, session, dir, goal_id, objective, status, referee, via,
- *   set_ms, updated_ms, past (true: cleared or replaced), next (how to go on; absent when complete
+ *   set_ms, updated_ms, past (true: cleared or replaced), next (how to continue; absent when
+ *   complete
  *   or past)
  *   verdict     {met, status, by, model, reason, why, time_ms}
  *   criteria    [{text, state, by, model, time_ms}]

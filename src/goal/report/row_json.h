@@ -11,7 +11,7 @@ struct store_goal;
 
 /* Members of an object: {"goal_id","status","phase"?,"iterations","turns","tokens_used",
  * "output_tokens","token_budget","time_used_seconds","cost_usd","cost_unknown"?,"last_reason"?};
- * limits that are not set are null. Of the objective nothing is said. */
+ * limits that are not set are null. The objective is not included. */
 void goal_row_write_status(const struct store_goal *g, struct jw *w);
 /* The same, and the rest: {"session_id","objective","phase_detail"?,"max_turns","max_cost_usd",
  * "deadline_ms","checks"?,"protect"?,"baseline"?,"options"?,"created_at_ms","updated_at_ms"}. */

@@ -130,7 +130,7 @@ static void take_charge(struct tally *t, const struct tally_event *e)
     if (!who.len)
         who = STR("other");
     VEC_EACH(&t->spends, s) {
-        /* The last row takes whoever comes when there are too many. */
+        /* The last row takes all others when there are too many. */
         if (str_eq(s->who, who) || s == t->spends.ptr + TALLY_MAX_WHO - 1) {
             row = s;
             break;

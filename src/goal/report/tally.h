@@ -1,9 +1,9 @@
 /*
  * A ledger, read once: what happened to a goal, sorted by what a report asks for.
  *
- * Events of other goals and kinds nobody knows are passed over; so is data that is no object. Texts
- * are lent by the events and by the tally's arena. Lists keep their newest TALLY_MAX rows, with a
- * count of all. Any thread.
+ * Events of other goals and unknown kinds are skipped; so is data that is not an object. Texts are
+ * lent by the events and by the tally's arena. Lists keep their newest TALLY_MAX rows, with a count
+ * of all. Any thread.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * wait: what is waited for, as a person writes it, as the store keeps it and as a status line shows
- * it. The idea: everything that must be known to recognise the end (which process, which state of a
- * file) is taken here, once, so that a wait means the same after a restart. Any thread.
+ * wait: the awaited condition, as the user writes it, as the store keeps it and as a status line
+ * shows it. The idea: everything needed to recognise the end (which process, which state of a file)
+ * is recorded here, once, so that a wait means the same after a restart. Any thread.
  */
 #include "goal/wait/wait.h"
 
@@ -72,7 +72,7 @@ int64_t wait_next_ms(const struct wait *w)
     return w->until_ms < w->check_in_ms ? w->until_ms : w->check_in_ms;
 }
 
-/* ---- As a person writes it ---- */
+/* ---- As the user writes it ---- */
 
 /* The number in "4242" and "pid 4242"; false for everything else. */
 static bool wait_names_pid(struct str text, struct str *ret)

@@ -36,7 +36,7 @@ struct wait {
     enum wait_on on;
     int64_t pid;
     uint64_t pid_start;               /* of /proc/<pid>/stat */
-    struct buf text;                  /* path or command; for a person: what it is */
+    struct buf text;                  /* path or command; for the user: a description */
     int64_t file_mtime_ns, file_size; /* -1: was not there */
     int64_t until_ms;                 /* wall clock: of a time; else the longest wait, 0: none */
     int64_t since_ms;                 /* wall clock */
@@ -81,6 +81,6 @@ struct wait_watch_spec {
     void *arg;
 };
 struct wait_watch *wait_watch_start(const struct wait_watch_spec *spec, struct err *err);
-/* Over: what was waited for has come (not: a check-in is due). why (may be NULL): for a person. */
+/* Over: the awaited event has come (not: a check-in is due). why (may be NULL): for the user. */
 bool wait_watch_is_over(struct wait_watch *w, struct buf *why);
 void wait_watch_stop(struct wait_watch *w); /* joins; fn is not running afterwards. NULL is fine */

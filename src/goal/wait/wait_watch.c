@@ -1,6 +1,6 @@
 /*
- * wait_watch: a thread that looks until what is waited for has come, or the clock says that
- * somebody should look. One idea: a round is "is it there? is it time? sleep", and the sleep is one
+ * wait_watch: a thread that polls until the awaited event has come, or the clock says that it is
+ * time for a check-in. One idea: a round is "has it come? is it time? sleep", and the sleep is one
  * call that the stop token, the process and the clock can each end. It calls fn once, as the last
  * thing it does.
  */

@@ -423,7 +423,6 @@ int team_adopt(struct team *t, struct cancel *cancel, struct err *err)
     CLEANUP(buf_release) struct buf gone = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf list = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(board_release) struct board b = BOARD_INIT;
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(strv_release) struct strv names = STRV_INIT;
     struct latch lead = LATCH_INIT;
     int found = roster_adopt(&r, team_home(t), str_of(t->spec.session), cancel, &lead, err);

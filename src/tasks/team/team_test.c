@@ -326,7 +326,6 @@ static void ends_when_it_agrees(void **state)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct played *alice;
     struct err err = {0};
     const char *at;

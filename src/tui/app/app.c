@@ -1,9 +1,9 @@
 /*
  * app: the terminal UI put together, and its event loop.
  *
- * The loop waits in one poll(): for keys, for mail (a wake of the feed, an ask, a chore that is
- * done, a signal), and for the next time something shown changes by itself. Whatever came is dealt
- * with, then at most one frame is drawn. Nothing here waits for anybody: what would is a chore
+ * The loop waits in one poll(): for keys, for mail (a wake of the feed, an ask, a finished chore, a
+ * signal), and for the next time that something on the screen changes by itself. It handles
+ * whatever arrived, then draws at most one frame. Nothing here blocks: work that would is a chore
  * (chore.h). The thread of tui_run().
  */
 #include "tui/app/app.h"
@@ -111,7 +111,7 @@ void app_hint(struct app *a, const char *fmt, ...)
     a->hint_until_ms = clock_mono_ms() + APP_HINT_MS;
     a->is_dirty = true;
     if (term_able(a->term)->is_plain) /* there is no row for it */
-        chat_note(a->chat, ROLE_FAINT, buf_str(&a->hint));
+        chat_note(app_shown(a), ROLE_FAINT, buf_str(&a->hint));
 }
 
 struct host *app_host(const struct app *a)
@@ -137,6 +137,8 @@ static bool app_verbose(const struct app *a)
 void app_look(struct app *a)
 {
     chat_set_verbose(a->chat, app_verbose(a));
+    if (app_is_viewing(a))
+        chat_set_verbose(a->viewed.chat, app_verbose(a));
     screen_theme(a->screen, app_theme(a));
     a->is_dirty = true;
 }
@@ -153,7 +155,8 @@ static bool app_past(void *arg, size_t i, struct str *ret)
 
 /* ---- the loop ---- */
 
-/* What was typed before the terminal was ours has Enter as a newline: it was cooked. */
+/* Input typed before we took over the terminal has Enter as a newline, because the line discipline
+ * was in cooked mode. */
 static void app_uncook(struct app *a, char *bytes, size_t n)
 {
     for (size_t i = 0; i < n && a->early_bytes > 0; i++, a->early_bytes--) {
@@ -282,7 +285,7 @@ static void app_loop(struct app *a)
 
 /* ---- made and ended ---- */
 
-static void app_make_parts(struct app *a)
+struct chat *app_chat_new(struct app *a, bool is_agent)
 {
     const struct term_able *able = term_able(a->term);
     struct chat_spec chat = {
@@ -290,8 +293,16 @@ static void app_make_parts(struct app *a)
         .ascii = !able->unicode,
         .plain = able->is_plain,
         .spells_links = !able->links,
+        .is_agent = is_agent,
         .verbose = app_verbose(a),
     };
+
+    return chat_new(&chat);
+}
+
+static void app_make_parts(struct app *a)
+{
+    const struct term_able *able = term_able(a->term);
     struct completer_spec completer = {.dir = conf_dir(a->conf), .conf = a->conf, .to = a->mailbox};
     struct editor_spec editor = {
         .vim = str_is(conf_get_str(a->conf, "editorMode"), "vim"),
@@ -302,7 +313,7 @@ static void app_make_parts(struct app *a)
 
     a->screen = screen_new(a->term, app_theme(a));
     a->keyboard = keyboard_new();
-    a->chat = chat_new(&chat);
+    a->chat = app_chat_new(a, /*is_agent=*/false);
     a->completer = completer_new(&completer);
     editor.completer = able->is_plain ? NULL : a->completer; /* its list would not be seen */
     a->editor = editor_new(&editor);
@@ -331,13 +342,16 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .typed_ms = clock_mono_ms(),
         .watch.fd = -1,
     };
+    a->viewed.name = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    a->viewed.hint = (struct buf)BUF_INIT(BUF_NO_LIMIT);
+    a->viewed.rule = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->figures.model = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->figures.title = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->figures.branch = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     app_front_init(a);
 }
 
-/* The terminal first: whoever waits for an agent to end shall have it back meanwhile. */
+/* Restore the terminal first, so that the user can use it while an agent is still ending. */
 static void app_release(struct app *a)
 {
     app_panels_release(a); /* answers those who wait */
@@ -345,7 +359,7 @@ static void app_release(struct app *a)
     term_close(a->term);
     signals_divert(/*fn=*/NULL, /*arg=*/NULL);
     mailbox_close(a->mailbox); /* a session that was just made may lie in it: its end takes time */
-    app_unwatch(a);            /* nobody is asked any more, so nobody waits for an answer */
+    app_unwatch(a);            /* no more asks arrive, so no one waits for an answer */
     crew_free(a->crew);        /* what runs there knows the session: before that goes */
     app_close(a);
     desk_free(a->desk);
@@ -367,10 +381,14 @@ static void app_release(struct app *a)
     buf_release(&a->hint);
     buf_release(&a->titled);
     buf_release(&a->tail);
+    buf_release(&a->viewed.name);
+    buf_release(&a->viewed.hint);
+    buf_release(&a->viewed.rule);
     buf_release(&a->figures.model);
     buf_release(&a->figures.title);
     buf_release(&a->figures.branch);
     app_goal_release(&a->goal);
+    app_agents_release(a);
     app_watch_end(a);
     mailbox_unref(a->mailbox);
 }

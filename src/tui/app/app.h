@@ -2,8 +2,8 @@
  * The inside of the app; for src/tui/app*.c only. Everything here belongs to the UI thread.
  *
  *   app.c          made and ended; the event loop
- *   app_first.c    what is said before the first word: greeting, no key, a fresh session
- *                  offered, a goal asked about
+ *   app_first.c    the start of a session: greeting, missing key, offer of a fresh session,
+ *                  question about a goal
  *   app_commands.c the commands that completion knows, looked for anew
  *   app_keys.c     what a key does that the editor and panels have no use for
  *   app_say.c      what the person says: sent, queued, taken back
@@ -14,7 +14,9 @@
  *   app_front.c    slash/front.h
  *   app_copy.c     text into a clipboard
  *   app_paste.c    pictures out of one
- *   app_notify.c   somebody who looks elsewhere is told
+ *   app_notify.c   notifies a user who is looking elsewhere
+ *   app_agents.c   who is at work: the rows below the status, and their keys
+ *   app_view.c     another agent's conversation in the place of the main one's
  *   app_frame.c    one frame
  *   app_status.c   the status below it
  *   app_watch.c    settings that change in their files
@@ -26,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/task.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/id.h"
@@ -47,16 +50,16 @@ struct front_request;
 struct keypress;
 struct mail;
 
-/* What was said and has not been taken up yet. */
+/* User messages that have not been taken up yet. */
 struct sent {
     char uuid[ID_UUID_LEN + 1];
     char *text;
     char *shown;       /* the same with pastes folded */
-    bool is_sent;      /* the session that is there now was told to read it */
+    bool is_sent;      /* the current session was asked to read it */
     bool is_shown;     /* in the conversation already; else it waits above the editor */
     bool is_stopped;   /* interrupted before its turn began */
-    bool is_overtaken; /* by a command that was said later */
-    bool is_kept;      /* it waited when the session was left; it goes before what is said next */
+    bool is_overtaken; /* by a later command */
+    bool is_kept;      /* it waited when the session was left; it goes before later messages */
     int64_t sent_ms;
 };
 
@@ -67,7 +70,7 @@ struct app_session {
     struct session *found; /* held and read already, for the host that will be made; NULL: not */
     struct host *host;
     struct slash *slash;
-    struct crew *crew; /* chores that wait for a person, and know the host */
+    struct crew *crew; /* chores that wait for the user, and know the host */
     void *ear;         /* of tui_spec's listen(); the desk's thread */
     void (*unlisten)(void *ear);
 };
@@ -81,7 +84,7 @@ struct app_panel {
     void (*chosen)(struct app *a, size_t i);
 };
 
-/* What is shown of the session beside the conversation. */
+/* Figures of the session shown beside the conversation. */
 struct app_figures {
     struct buf model;
     int64_t window;         /* 0: not known */
@@ -106,9 +109,47 @@ struct app_goal {
 struct app_watch {
     int fd; /* -1: they are not watched */
     struct strv paths;
-    VEC(int) own;           /* folders of commands and skills that hooks want to hear of */
-    bool is_vim;            /* they say so */
-    bool is_read, is_stale; /* by somebody beside us; something has changed since he began */
+    VEC(int) own;           /* folders of commands and skills that hooks watch */
+    bool is_vim;            /* the settings ask for it */
+    bool is_read, is_stale; /* read, or changed since, by another process */
+};
+
+/* An agent that the rows below the status show; its texts are in app_agents.arena. */
+struct app_agent {
+    char id[TASK_ID_MAX + 1];
+    struct str name, what, doing, state;
+    const char *color; /* of a member of the team */
+    bool is_member, is_over, has_failed, asks;
+    int64_t began_ms, ended_ms, tokens; /* began_ms 0: its time is not known */
+};
+
+struct app_agents {
+    struct arena arena;
+    VEC(struct app_agent) list; /* in the order they began; the main one is not among them */
+    struct strv cleared; /* ended ones that the user does not want to see: ids of their runs */
+    size_t members, busy_members;
+    struct str team; /* its name; empty: there is none */
+    bool is_stale;   /* something has happened since it was made */
+    int64_t made_ms;
+    int64_t looked_ms; /* when the rows had the keys last, or one was left */
+    bool has_focus;    /* they have them now */
+    size_t focus;      /* 0: main */
+};
+
+/* The conversation of another agent, in the place of the main one's. */
+struct app_viewed {
+    char id[TASK_ID_MAX + 1]; /* "": the main one is shown */
+    struct buf name, hint;    /* "Explore"; what the empty editor says meanwhile */
+    struct chat *chat;
+    struct observer *observer;
+    struct event *held;
+    size_t held_at;
+    uint64_t step_seq; /* where its open step began; 0: none is open */
+    bool has_begun;    /* the events kept reach back to its beginning */
+    bool is_coming;    /* what was said so far is still being read: nothing is shown yet */
+    bool is_loading;   /* from its file */
+    bool is_first;     /* the next frame is its first: only the end of what came is shown */
+    struct buf rule;   /* to be shown before all else; empty: none */
 };
 
 struct app_frame_cost {
@@ -136,14 +177,14 @@ struct app {
 
     struct app_session *session; /* NULL: it is being made, or cannot be */
     bool asks_commands;          /* a chore looks which there are */
-    bool tells_untrusted;        /* what the folder lacks is told when the user has answered */
-    bool asks_trust;             /* what is said waits until the folder is trusted or not */
+    bool tells_untrusted; /* report what an untrusted folder disables once the user has answered */
+    bool asks_trust;      /* messages wait until the folder is trusted or not */
     struct observer *observer;
     struct ask_front *asks;
     struct buf resumes; /* of the last session: its id */
-    bool has_spoken;    /* something was said in it */
+    bool has_spoken;    /* it has messages */
     bool is_changing;   /* another one is being made */
-    bool is_fresh;      /* the person has chosen that one: what is said meanwhile is for it */
+    bool is_fresh;      /* the user has chosen that session: new messages are for it */
 
     VEC(struct sent) sent;
     VEC(struct app_panel) panels; /* the first is shown */
@@ -151,6 +192,8 @@ struct app {
 
     struct app_figures figures;
     struct app_goal goal;
+    struct app_agents agents;
+    struct app_viewed viewed;
     struct app_watch watch;
     int64_t turn_ms; /* when the running one began */
     bool has_turned; /* one has ended since the session is here */
@@ -165,7 +208,7 @@ struct app {
     struct event *held; /* being taken, from held_at on; NULL: none is */
     size_t held_at;
 
-    struct buf tail;         /* what a command behind "!" that runs has said last */
+    struct buf tail;         /* the latest output of the running "!" command */
     struct lines own_status; /* rows of the person's own status line, as they were last drawn */
     bool has_own_status;
     struct buf hint; /* in the place of the status, for a while */
@@ -173,7 +216,7 @@ struct app {
     int64_t ctrl_c_ms; /* the last one that had nothing to do; 0: none */
     int64_t escape_ms;
     int64_t typed_ms;   /* the last key */
-    const char *notice; /* to be told unless somebody types before notice_ms; NULL: none */
+    const char *notice; /* shown unless the user types before notice_ms; NULL: none */
     int64_t notice_ms;
     const char *key_provider; /* whose key is being typed */
     char letter; /* the panel holds it: an answer, or the beginning of words; 0: none */
@@ -195,26 +238,28 @@ struct app {
 };
 
 #define APP_HINT_MS 2000
-#define APP_TWICE_MS APP_HINT_MS /* two presses of a key: as long as the hint says so */
+#define APP_TWICE_MS APP_HINT_MS /* time for a double key press: as long as the hint is shown */
 
 /* app.c */
 void app_quit(struct app *a, int code);
 void app_hint(struct app *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 struct host *app_host(const struct app *a); /* NULL: there is none now */
 void app_look(struct app *a);               /* settings of how it looks have changed */
+/* One that looks as settings and terminal want it. */
+struct chat *app_chat_new(struct app *a, bool is_agent);
 
 /* app_keys.c */
 void app_key(struct app *a, const struct keypress *k);
 
 /* app_say.c */
-/* shown: the same with pastes folded; what is seen of it here. */
+/* shown: the same with pastes folded, for display here. */
 void app_say(struct app *a, struct str text, struct str shown);
 bool app_is_working(const struct app *a); /* a turn runs, or something is on its way to one */
 void app_sent_gone(struct app *a, struct str uuid);
 void app_sent_answered(struct app *a, struct str command); /* "!", "#" */
 void app_sent_begins(struct app *a, struct str uuid);      /* the turn that it is for */
-/* Another session comes: what was said behind that is for it; takes_along: what waited before, too.
- */
+/* Another session takes over, and messages typed after that command are for it; takes_along: those
+ * that waited before, too. */
 void app_sent_left(struct app *a, bool takes_along);
 void app_forget_sent(struct app *a);
 void app_interrupt(struct app *a, bool take_back);
@@ -226,9 +271,12 @@ bool app_edit_queue(struct app *a); /* what waits is in the editor again; false:
 
 /* app_events.c */
 void app_take_events(struct app *a);
+/* One event, or a piece of it, from *held at *held_at on; each goes to fn. */
+void app_take_piece(struct app *a, struct event **held, size_t *held_at,
+                    void (*fn)(struct app *a, const struct event *e));
 void app_goal_changed(struct app *a);
 
-/* What can be completed behind "/": these; and a look whether there are others now. */
+/* Makes these the completions after "/", and checks whether there are new ones. */
 void app_commands_take(struct app *a, const slash_item_vec *items);
 void app_commands_look(struct app *a);
 void app_goal_release(struct app_goal *g);
@@ -236,20 +284,20 @@ void app_title(struct app *a);
 
 /* app_notify.c */
 void app_notify(struct app *a, const char *text); /* lives on: of a table, or a literal */
-void app_notify_typed(struct app *a);             /* somebody is here: what waits is not told */
+void app_notify_typed(struct app *a);             /* the user is here: drop waiting notifications */
 void app_notify_tick(struct app *a);
 
 /* app_session.c */
 struct app_session *app_session_new(const struct session_spec *which);
 void app_session_free(struct app_session *s); /* NULL is fine */
-/* Says what is gone on with in the place of what the command line has said of the first one. */
+/* Shows the resumed session in place of what the command line gave for the first one. */
 void app_session_go(struct app_session *s, enum front_switch how, struct str id);
 /* Takes the next session and what there is to say of it, and gives both to the desk: the one in
  * front of the person, if there is one, ends before its host is made. */
 void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes);
 void app_open_first(struct app *a);
-void app_attend(struct app *a);   /* the session reads what is unread */
-void app_catch_up(struct app *a); /* all that was told is looked at */
+void app_attend(struct app *a);   /* the session reads its unread messages */
+void app_catch_up(struct app *a); /* processes all pending events */
 /* The session goes: what it has asked is not answered any more. What it still tells (how the turn
  * ended) is looked at until it is gone. */
 void app_unask(struct app *a);
@@ -267,7 +315,7 @@ void app_show_first(struct app *a, const struct app_panel *p); /* before those t
 struct panel *app_panel(const struct app *a);                  /* NULL: none is shown */
 /* False: the key was typed before the panel could be read, and is the editor's. */
 bool app_panel_key(struct app *a, const struct keypress *k);
-void app_panel_wake(struct app *a); /* behind the keys that have come: they decide first */
+void app_panel_wake(struct app *a);               /* after the pending keys, which decide first */
 void app_panel_withdraw(struct app *a, size_t i); /* as if the person had left it */
 void app_panels_release(struct app *a);
 void app_asks_withdraw(struct app *a);           /* all of them: the session that has asked goes */
@@ -277,7 +325,7 @@ void app_confirm(struct app *a, const char *title, struct str text, const char *
 void app_rewind(struct app *a);
 void app_transcript(struct app *a);
 
-/* app_copy.c, on a command's thread: where the text is now, NULL: nobody takes it */
+/* app_copy.c, on a command's thread: where the text is now, NULL: no clipboard took it */
 const char *app_copy(struct app *a, struct str text, struct cancel *cancel);
 
 /* app_paste.c */
@@ -294,6 +342,28 @@ bool app_front_mail(struct app *a, struct mail *m);             /* false: it is 
 /* The answer to a command that goes to another session; why NULL: it is gone to. Any thread. */
 void app_front_went(struct front_request *r, const struct err *why);
 
+/* app_agents.c */
+void app_agents_look(struct app *a);    /* who is there now */
+void app_agents_refresh(struct app *a); /* the same, when it may differ from the last look */
+void app_agents_draw(struct app *a, const struct view *v, struct lines *ret);
+struct str app_agents_hint(const struct app *a);              /* the keys that the rows have */
+bool app_agents_key(struct app *a, const struct keypress *k); /* false: not for them */
+void app_agents_stop_all(struct app *a);
+int64_t app_agents_due(const struct app *a, int64_t now_ms); /* -1: nothing moves */
+const struct app_agent *app_agents_find(const struct app *a, const char *id); /* NULL: none */
+void app_agents_forget(struct app *a);                                        /* the session goes */
+void app_agents_release(struct app *a);
+
+/* app_view.c */
+struct chat *app_shown(const struct app *a); /* the conversation on the screen */
+/* id: of an agent or a team's member; NULL: back to the main one. */
+void app_view_agent(struct app *a, const char *id);
+void app_view_drop(struct app *a); /* the same, when the session goes */
+bool app_is_viewing(const struct app *a);
+void app_view_say(struct app *a, struct str text); /* to the agent that is shown */
+void app_view_take(struct app *a);                 /* its events */
+void app_view_transcript(struct app *a);
+
 /* app_frame.c */
 bool app_frame_is_due(const struct app *a);
 void app_frame(struct app *a);
@@ -307,7 +377,7 @@ void app_status_draw(struct app *a, const struct view *v, struct lines *ret);
 
 /* app_watch.c */
 void app_watch_begin(struct app *a);   /* before there is a session */
-void app_watch_session(struct app *a); /* what is its own to watch */
+void app_watch_session(struct app *a); /* the session's own files to watch */
 void app_watch_end(struct app *a);
 void app_watch_read(struct app *a);
 

@@ -1,7 +1,7 @@
 /*
- * The commands that can be completed behind "/". They are known when a session opens, and looked at
- * again when somebody begins to type one: files of commands and skills may have come meanwhile.
- * That reads folders, so the desk does it. UI thread.
+ * The commands offered after "/". They are loaded when a session opens, and again when the user
+ * begins to type one, because files of commands and skills may have been added. That reads folders,
+ * so the desk does it. UI thread.
  */
 #include "base/arena.h"
 #include "base/mem.h"
@@ -24,7 +24,7 @@ void app_commands_take(struct app *a, const slash_item_vec *items)
     size_t n = 0;
 
     VEC_EACH(items, it) {
-        /* "[…]" of a person's own command is often an argument it cannot do without */
+        /* "[…]" of a user's own command is often a required argument */
         bool runs_bare = !it->is_own && str_starts(it->hint, STR("["));
 
         commands[n++] =

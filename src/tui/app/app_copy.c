@@ -1,8 +1,8 @@
 /*
- * app_copy: text into a clipboard. Inside of tmux that is its buffer: it takes no sequence of
- * programs by default, and says so to nobody. A terminal that knows OSC 52 is sent the text, and
- * where there is none, or the text is too long for it, a program of the desktop takes it. On the
- * thread of the command that copies.
+ * app_copy: text into a clipboard. Inside of tmux that is its buffer: it silently ignores clipboard
+ * sequences of programs by default. A terminal that knows OSC 52 is sent the text, and where there
+ * is none, or the text is too long for it, a program of the desktop takes it. On the thread of the
+ * command that copies.
  */
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -25,11 +25,11 @@
 #define EVENTS_PIECE ((size_t)4 << 10)
 #define EVENTS_EACH 100 /* what an event without text counts */
 #define EVENTS_LONG_TURN_MS 10000
-#define EVENTS_COST_USD 5 /* when somebody is asked whether it may go on */
+#define EVENTS_COST_USD 5 /* cost at which the user is asked whether to continue */
 
 /* ---- the title ---- */
 
-/* Views that are only read keep nobody waiting. */
+/* Read-only views keep no one waiting. */
 static bool somebody_waits(const struct app *a)
 {
     VEC_EACH(&a->panels, p) {
@@ -207,6 +207,7 @@ static void event_turn_done(struct app *a, const struct event *e)
     }
     if (r && !r->cost_unknown && r->total_usd > 0)
         event_cost(a, r->total_usd);
+    a->agents.is_stale = true;
     if (a->turn_ms && now_ms - a->turn_ms >= EVENTS_LONG_TURN_MS)
         app_notify(a, r && r->is_error ? "The turn has failed" : "Done");
     a->turn_ms = 0;
@@ -239,7 +240,7 @@ static void app_event(struct app *a, const struct event *e)
     switch (e->kind) {
     case EVENT_TURN_STARTED:
         a->turn_ms = clock_mono_ms();
-        a->has_spoken = true; /* whoever it was */
+        a->has_spoken = true; /* by any sender */
         app_sent_begins(a, e->id);
         event_model(a);
         break;
@@ -271,7 +272,14 @@ static void app_event(struct app *a, const struct event *e)
         break;
     case EVENT_TASK_STARTED:
     case EVENT_TASK_DONE:
+        a->agents.is_stale = true;
         app_goal_changed(a);
+        break;
+    case EVENT_TASK_PROGRESS:
+    case EVENT_TASK_UPDATED:
+    case EVENT_TASKS:
+    case EVENT_TOOL_DONE: /* a team may have been made, or a member written to */
+        a->agents.is_stale = true;
         break;
     case EVENT_MODE:
         app_status_happened(a, STATUS_CHANGED);
@@ -292,39 +300,34 @@ static void app_event(struct app *a, const struct event *e)
     }
 }
 
-/* One event, or a piece of it: deltas that nobody had time for come merged, megabytes at once. */
-static void event_take_piece(struct app *a)
+/* One event, or a piece of it: deltas that piled up arrive merged, megabytes at once. */
+void app_take_piece(struct app *a, struct event **held, size_t *held_at,
+                    void (*fn)(struct app *a, const struct event *e))
 {
-    struct event *e = a->held;
+    struct event *e = *held;
     struct event piece = {0};
     struct str rest;
 
     if (e->kind != EVENT_BLOCK_DELTA || e->text.len <= EVENTS_PIECE) {
-        app_event(a, e);
+        fn(a, e);
         a->taken += e->text.len + EVENTS_EACH;
-        event_unref(TAKE_PTR(a->held));
+        event_unref(TAKE_PTR(*held));
         return;
     }
-    rest = str_from(e->text, a->held_at);
-    memcpy(&piece, e, offsetof(struct event, refs)); /* others count in what is behind that */
+    rest = str_from(e->text, *held_at);
+    memcpy(&piece, e, offsetof(struct event, refs)); /* other values share the bits after that */
     piece.text = str_clip(rest, EVENTS_PIECE);
-    app_event(a, &piece);
+    fn(a, &piece);
     a->taken += piece.text.len;
-    a->held_at += piece.text.len;
-    if (a->held_at >= e->text.len || !piece.text.len)
-        event_unref(TAKE_PTR(a->held));
+    *held_at += piece.text.len;
+    if (*held_at >= e->text.len || !piece.text.len)
+        event_unref(TAKE_PTR(*held));
 }
 
-/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. What
- * is left waits for the next one; when the terminal is slow, so does the agent in the end. */
-void app_take_events(struct app *a)
+static void take_main(struct app *a)
 {
     uint64_t seq;
 
-    a->more_events = false;
-    /* What comes while a frame is due anyway waits for it: no wake-up for every word. */
-    if (a->is_dirty && !a->is_away && !app_frame_is_due(a))
-        return;
     while (a->observer && !a->is_over) {
         if (!a->held) {
             a->held_at = 0;
@@ -335,7 +338,19 @@ void app_take_events(struct app *a)
             a->more_events = true;
             return;
         }
-        event_take_piece(a);
+        app_take_piece(a, &a->held, &a->held_at, app_event);
         a->is_dirty = true;
     }
+}
+
+/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. What
+ * is left waits for the next frame; a slow terminal slows the agent down in the end. */
+void app_take_events(struct app *a)
+{
+    a->more_events = false;
+    /* What comes while a frame is due anyway waits for it: no wake-up for every word. */
+    if (a->is_dirty && !a->is_away && !app_frame_is_due(a))
+        return;
+    take_main(a);
+    app_view_take(a);
 }

@@ -1,6 +1,6 @@
 /*
- * app_first: the first words of a session: which version, model and folder it is, what was gone on
- * with; and what to do where no key is there. UI thread.
+ * app_first: the start of a session: the version, model and folder, which session was resumed, and
+ * what to do without a key. UI thread.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static bool first_goes_on(const struct app *a)
     return session_resumes(&a->session->which);
 }
 
-/* Once: later ones are told by a rule. */
+/* Only the first one; a rule announces later ones. */
 static void first_hello(struct app *a)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -90,7 +90,7 @@ void app_greet(struct app *a, const struct strv *notes)
         chat_rule(a->chat, buf_str(&rule));
     }
     if (goes_on && chat_history(a->chat, host_transcript(app_host(a)), FIRST_TURNS,
-                                a->spec->host->cancel, &err) < 0)
+                                /*runs=*/false, a->spec->host->cancel, &err) < 0)
         log_debug("tui", "the earlier conversation is not shown: %s", err.text);
     for (size_t i = 0; !a->greeted && i < conf_warnings(a->conf)->len; i++) {
         struct str warning = str_of(conf_warnings(a->conf)->ptr[i]);
@@ -122,7 +122,7 @@ static void fresh_chosen(struct app *a, size_t i)
         app_switch(a, SWITCH_NEW, STR(""), /*request=*/NULL);
 }
 
-/* The provider has forgotten the conversation meanwhile: all of it would be read again. */
+/* The provider's cache has expired, so the whole conversation would be read again. */
 void app_offer_fresh(struct app *a)
 {
     static const char *const options[] = {"Continue here", "Start a new session"};
@@ -157,7 +157,7 @@ static void goal_chosen(struct app *a, size_t i)
         chat_note(a->chat, ROLE_BAD, str_of(err.text));
 }
 
-/* Whoever leaves the question has it paused, as it is while they think. */
+/* Cancelling the question pauses the goal, as it already is while the user decides. */
 void app_ask_goal(struct app *a, struct str objective)
 {
     static const char *const options[] = {"Resume the goal", "Keep it paused", "Clear it"};
@@ -277,7 +277,7 @@ static void first_ask_provider(struct app *a)
     app_show(a, &p);
 }
 
-/* There is no session to stay in: whoever leaves the question quits. */
+/* There is no session to stay in: cancelling the question quits. */
 static void first_chosen(struct app *a, struct app_panel *p, bool was_left)
 {
     size_t at = dialog_confirm_at(p->panel);

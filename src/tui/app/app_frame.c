@@ -30,8 +30,8 @@
 #define FRAME_PANEL_ROWS 12 /* that a question has before the status has more than one */
 #define FRAME_LEAST_ROWS 6  /* of the window: fewer, and a question has all of them */
 #define FRAME_LOW_ROWS 12   /* of the window: lower, rows are cut to any length */
-/* Rows of the smallest window that may be had from what is shown, however full it gets: 79 cells of
- * what runs, 59 of the status. */
+/* Least rows that the live view keeps in the smallest window, however full it gets: 79 cells of
+ * running work, 59 of the status. */
 #define FRAME_LEAST_LIVE 4
 #define FRAME_LEAST_BELOW 3
 
@@ -134,9 +134,9 @@ static void frame_queue(struct app *a, const struct view *v, struct lines *ret)
     }
 }
 
-/* Parts what is being written from what is said about the session. It stands below the draft: above
- * it, it would keep the terminal's own cursor out of the draft (screen.h), for it breaks into many
- * rows when the window is made narrow. */
+/* Separates the draft from the information about the session. It stands below the draft: above, it
+ * would keep the terminal's own cursor out of the draft (screen.h), because it breaks into many
+ * rows when the window gets narrower. */
 static void frame_rule(const struct view *v, struct lines *ret)
 {
     for (int i = 0; i < v->cols; i++)
@@ -148,6 +148,8 @@ static void frame_rule(const struct view *v, struct lines *ret)
  */
 static struct str frame_hint(const struct app *a)
 {
+    if (app_is_viewing(a))
+        return buf_str(&a->viewed.hint);
     if (a->is_changing)
         return STR("one moment, please");
     if (app_is_working(a))
@@ -157,7 +159,7 @@ static struct str frame_hint(const struct app *a)
 
 /* ---- the frame ---- */
 
-/* What a person writes, and the rule and the list of completions behind it: rows of a frame. */
+/* The draft, and the rule and the list of completions after it: rows of a frame. */
 struct draft {
     size_t from, to;
     size_t list_from, list_to;
@@ -175,7 +177,7 @@ static int frame_status_rows(const struct view *v, bool is_asked)
     return most > 1 ? most : 1;
 }
 
-/* The draft, the rule, and what the editor shows behind its text. */
+/* The draft, the rule, and what the editor shows after its text. */
 static void frame_editor(struct app *a, const struct lines *editor, bool has_rule,
                          const struct view *v, struct draft *d)
 {
@@ -205,8 +207,11 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     lines_clear(&a->part);
     *ret_cursor = (struct screen_cursor){0};
     *ret_draft = (struct draft){0};
-    if (!v->plain)
+    if (!v->plain) {
         app_status_draw(a, &part, &below);
+        part.rows = panel ? 0 : v->rows / 3 - (int)lines_count(&below);
+        app_agents_draw(a, &part, &below);
+    }
     part.rows = v->rows - (int)lines_count(&below);
     if (panel) {
         panel->kind->draw(panel, &part, &a->part, ret_cursor);
@@ -227,7 +232,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
             part.rows = 1;
         }
         has_rule = part.rows >= FRAME_ROOMY_ROWS && !v->plain;
-        if (has_rule) /* and air above what is written */
+        if (has_rule) /* and a blank row above the draft */
             lines_end(&queue);
         part.rows = v->rows - (int)lines_count(&below) - (int)lines_count(&queue) - has_rule;
         editor_draw(a->editor, &part, frame_hint(a), &editor, ret_cursor);
@@ -243,10 +248,47 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     lines_release(&below);
 }
 
+/* A rule, when another conversation comes to the screen. */
+static void frame_switch(struct app *a, const struct view *v)
+{
+    struct chat *c;
+
+    if (!a->viewed.rule.len)
+        return;
+    c = app_chat_new(a, /*is_agent=*/false);
+    chat_rule(c, buf_str(&a->viewed.rule));
+    chat_take(c, v, &a->commits);
+    chat_free(c);
+    buf_clear(&a->viewed.rule);
+}
+
+/* Of a conversation that was going on already, a window full: the transcript has the rest. */
+static void frame_enter(struct app *a, const struct view *v)
+{
+    CLEANUP(lines_release) struct lines all = LINES_INIT;
+    size_t most = v->rows > 6 ? (size_t)v->rows - 4 : 2;
+    size_t from;
+
+    chat_take(a->viewed.chat, v, &all);
+    from = lines_count(&all) > most ? lines_count(&all) - most : 0;
+    if (from) {
+        lines_putf(&a->commits, STYLE(ROLE_FAINT), "%s %zu earlier lines (Ctrl-O)",
+                   v->ascii || v->plain ? "..." : "…", from);
+        lines_end(&a->commits);
+    }
+    for (size_t i = from; i < lines_count(&all); i++)
+        lines_add(&a->commits, lines_at(&all, i));
+    a->viewed.is_first = false;
+}
+
 static void frame_commit(struct app *a, const struct view *v)
 {
     lines_clear(&a->commits);
-    chat_take(a->chat, v, &a->commits);
+    frame_switch(a, v);
+    if (a->viewed.is_first && !a->viewed.is_coming)
+        frame_enter(a, v);
+    else if (!a->viewed.is_coming)
+        chat_take(app_shown(a), v, &a->commits);
     if (lines_count(&a->commits))
         screen_commit(a->screen, &a->commits);
 }
@@ -257,16 +299,16 @@ static bool frame_is_hint(const struct draft *draft, size_t row)
     return row == draft->from && draft->from == draft->to;
 }
 
-/* A list of completions is there for a moment and is read meanwhile, and a rule that changed its
- * length with what runs above it would look broken. */
+/* A list of completions is short-lived but must be readable, and a rule whose length changed with
+ * the rows above it would look broken. */
 static bool frame_is_whole(const struct view *window, const struct draft *draft, size_t row)
 {
     return row >= draft->list_from && row < draft->list_to && window->rows >= FRAME_LOW_ROWS;
 }
 
-/* How many rows of the smallest window a row may be cut to at least. A person reads what runs now,
- * and a window may be made narrow some day: only a low one, where little fits anyway, is cut to
- * less than can be read. */
+/* The least number of rows of the smallest window that a row may be cut to. The user must be able
+ * to read running work, and a window may become narrower: only in a low one, where little fits
+ * anyway, are rows cut further. */
 static size_t frame_least(const struct view *window, const struct draft *draft, size_t row)
 {
     if (frame_is_whole(window, draft, row))
@@ -303,9 +345,9 @@ static size_t frame_narrow_rows(const struct app *a, const struct view *window,
     return rows;
 }
 
-/* How many rows of the smallest window a row that is only said by us may take, so that all of the
- * region would fit into it. What a person writes or is asked stays as it is, and where that and
- * what must be readable is too much, so does the rest. */
+/* The most rows of the smallest window that one of our own rows may take so that the whole region
+ * fits. The draft and questions to the user are never cut; if they and the readable minimum need
+ * too much, nothing else is cut either. */
 static size_t frame_most(const struct app *a, const struct view *window, const struct draft *draft)
 {
     size_t room = screen_room(a->screen, a->text_rows, lines_count(&a->region));
@@ -369,8 +411,8 @@ static void frame_inline(struct app *a, struct view *v)
     size_t lost = screen_lost(a->screen);
 
     if (lost)
-        chat_lost(a->chat, lost);
-    if (v->plain) /* a panel prints its rows behind the words that asked for it */
+        chat_lost(app_shown(a), lost);
+    if (v->plain) /* a panel prints its rows after the text that opened it */
         frame_commit(a, v);
     frame_lower(a, v, &cursor, &draft);
     v->rows -= (int)lines_count(&a->part);
@@ -378,14 +420,14 @@ static void frame_inline(struct app *a, struct view *v)
 
     lines_clear(&a->region);
     a->text_rows = 0;
-    if (v->rows > 0)
-        chat_live(a->chat, v, &a->region, &a->text_rows);
+    if (v->rows > 0 && !a->viewed.is_coming)
+        chat_live(app_shown(a), v, &a->region, &a->text_rows);
     cursor.row += lines_count(&a->region);
     draft.from += lines_count(&a->region);
     draft.to += lines_count(&a->region);
     draft.list_from += lines_count(&a->region);
     draft.list_to += lines_count(&a->region);
-    cursor.calm = chat_due(a->chat, v->now_ms) < 0;
+    cursor.calm = chat_due(app_shown(a), v->now_ms) < 0;
     lines_add_all(&a->region, &a->part);
     frame_shorten(a, &window, &draft);
     screen_settled(a->screen, a->text_rows);
@@ -459,6 +501,7 @@ void app_frame(struct app *a)
     if (screen_due(a->screen) >= 0) /* drawn then */
         return;
     app_view(a, &v);
+    app_agents_refresh(a);
     if (full)
         frame_full(a, panel, &v);
     else
@@ -484,7 +527,7 @@ int64_t app_due(struct app *a)
 {
     int64_t now_ms = clock_mono_ms();
     struct panel *panel = app_panel(a);
-    int64_t moves_ms = chat_due(a->chat, now_ms);
+    int64_t moves_ms = sooner(chat_due(app_shown(a), now_ms), app_agents_due(a, now_ms));
     int64_t due_ms = keyboard_due(a->keyboard);
     const struct sent *slow = frame_command(a);
     int64_t slow_ms = slow ? slow->sent_ms + FRAME_SLOW_MS : -1;
@@ -494,13 +537,13 @@ int64_t app_due(struct app *a)
     if (a->is_away)
         return -1;
     if (term_wants_write(a->term))
-        return due_ms; /* nothing is drawn before it has taken what is written */
+        return due_ms; /* nothing is drawn before it has read its input */
     if (panel)
         moves_ms = sooner(moves_ms, panel->kind->due ? panel->kind->due(panel) : -1);
     if ((moves_ms >= 0 && moves_ms <= now_ms) || (slow_ms > a->framed_ms && slow_ms <= now_ms))
         a->is_dirty = true;
     if (a->is_dirty || a->more_events || (moves_ms >= 0 && moves_ms < next_ms))
-        moves_ms = next_ms; /* never sooner: nobody waits for it awake */
+        moves_ms = next_ms; /* never sooner: no need to wake up early for it */
     if (moves_ms >= 0 && moves_ms < held_ms)
         moves_ms = held_ms;
     due_ms = sooner(due_ms, moves_ms);

@@ -2,8 +2,8 @@
  * app_front: what commands may ask of the screen (slash/front.h).
  *
  * A command calls on its own thread; its request goes to the UI thread and is answered exactly once
- * (sync/inquiry.h): by the panel's result, or with ERR_CANCELLED when the command does not want to
- * know any more, or when nobody is there to show it.
+ * (sync/inquiry.h): by the panel's result, or with ERR_CANCELLED when the command has given up or
+ * no UI is left to show it.
  */
 #include <limits.h>
 #include <string.h>
@@ -43,7 +43,7 @@ struct front_request {
     struct str title, text, value;
     enum front_switch how;
     struct err *why;   /* REQUEST_GO: why not */
-    struct buf *shown; /* what is to be edited, as an editor has it */
+    struct buf *shown; /* the text to edit, as an editor holds it */
     struct buf *edited;
     struct front_request *about;
     size_t chosen;
@@ -95,7 +95,7 @@ static int front_edit(void *arg, struct str title, struct buf *text, struct canc
     return front_call(arg, &r, cancel, err);
 }
 
-/* The others are answered as soon as they are read, so they wait for nobody. */
+/* The others are answered as soon as they are read, so they never wait. */
 static void front_tell(struct app *a, struct front_request *r)
 {
     struct err err = {0};
@@ -139,7 +139,7 @@ static bool front_set(void *arg, struct str what, struct str value)
     return r.inquiry.result == 0;
 }
 
-/* Answered when the session was found; nobody wants to interrupt that. */
+/* Answered when the session was found; this wait cannot be interrupted. */
 static int front_go(void *arg, enum front_switch how, struct str id, struct err *err)
 {
     struct err why = {0};

@@ -122,7 +122,12 @@ static void key_ctrl_c(struct app *a)
 /* Esc: what runs stops; with nothing to stop, two of them go back. */
 static void key_escape(struct app *a)
 {
-    if (app_is_working(a)) {
+    if (app_is_viewing(a)) { /* it never stops an agent that is looked at */
+        if (editor_is_empty(a->editor))
+            app_view_agent(a, NULL);
+        else
+            editor_set(a->editor, STR(""));
+    } else if (app_is_working(a)) {
         app_interrupt(a, /*take_back=*/false);
         a->escape_ms = 0;
     } else if (is_twice(&a->escape_ms, clock_mono_ms())) {
@@ -165,8 +170,16 @@ static void key_send(struct app *a)
 
     editor_shown(a->editor, &shown);
     editor_take(a->editor, &text);
-    if (str_trim(buf_str(&text)).len)
+    if (!str_trim(buf_str(&text)).len)
+        return;
+    if (!app_is_viewing(a)) {
         app_say(a, buf_str(&text), buf_str(&shown));
+    } else if (str_chr(STR("/!#"), text.ptr[0]) < 3) { /* a command is the session's */
+        app_view_agent(a, NULL);
+        app_say(a, buf_str(&text), buf_str(&shown));
+    } else {
+        app_view_say(a, buf_str(&text));
+    }
 }
 
 static void key_redraw(struct app *a)
@@ -192,7 +205,9 @@ static bool key_background(struct app *a, const struct keypress *k)
 
 static void key_own(struct app *a, const struct keypress *k)
 {
-    if (keypress_is(k, "ctrl+c"))
+    if (keypress_is(k, "ctrl+c") && app_is_viewing(a))
+        key_escape(a);
+    else if (keypress_is(k, "ctrl+c"))
         key_ctrl_c(a);
     else if (keypress_is(k, "esc"))
         key_escape(a);
@@ -201,7 +216,11 @@ static void key_own(struct app *a, const struct keypress *k)
     else if (keypress_is(k, "shift+tab"))
         key_mode(a);
     else if (keypress_is(k, "ctrl+o"))
-        app_transcript(a);
+        app_is_viewing(a) ? app_view_transcript(a) : app_transcript(a);
+    else if (keypress_is(k, "ctrl+k")) /* behind Ctrl-X: alone it is the editor's */
+        app_agents_stop_all(a);
+    else if (keypress_is(k, "shift+down"))
+        app_say(a, STR("/tasks"), STR("/tasks"));
     else if (keypress_is(k, "ctrl+z"))
         app_suspend(a);
     else if (keypress_is(k, "ctrl+l"))
@@ -237,7 +256,7 @@ static void key_editor(struct app *a, const struct keypress *k)
 
 /* ---- all keys ---- */
 
-/* True: it was not a key of a person's. */
+/* True: it was not a key press of the user. */
 static bool key_is_terminals(struct app *a, const struct keypress *k)
 {
     if (k->code != KEY_REPLY && k->code != KEY_FOCUS_IN && k->code != KEY_FOCUS_OUT)
@@ -248,8 +267,8 @@ static bool key_is_terminals(struct app *a, const struct keypress *k)
     return true;
 }
 
-/* What was typed fast comes as one piece. A panel wants keys: "1" closes it, the rest is not for
- * it. True: it was several. */
+/* Keys typed fast arrive as one piece. A panel takes single keys: "1" closes it, and the rest is
+ * not for it. True: it was several. */
 static bool key_is_several(struct app *a, const struct keypress *k)
 {
     struct keypress one = *k;
@@ -306,7 +325,7 @@ void app_key(struct app *a, const struct keypress *k)
     if (!app_panel(a)) {
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
             app_hint(a, "/ commands · @ files · ! shell · # memory · Ctrl-O transcript · /help");
-        if (!key_background(a, k))
+        if (!app_agents_key(a, k) && !key_background(a, k))
             key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);

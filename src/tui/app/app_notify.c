@@ -1,7 +1,7 @@
 /*
- * app_notify: somebody who looks elsewhere is told. A terminal that reports its focus says who
- * does; of others (tmux as it comes, screen, a console) only the keys tell: who has typed nothing
- * for a while is taken to be away. UI thread.
+ * app_notify: notifies a user who is looking elsewhere. Some terminals report focus; with others
+ * (tmux by default, screen, a console) only keys tell: a user who has not typed for a while counts
+ * as away. UI thread.
  */
 #include "base/clock.h"
 #include "conf/conf.h"

@@ -1,7 +1,7 @@
 /*
- * app_outside: the terminal is somebody else's for a while: the shell's after Ctrl-Z, an editor's
- * after Ctrl-G, the demo's. The loop goes on, so that no agent waits for a reader; only keys and
- * frames are left alone. UI thread, but for what runs beside it.
+ * app_outside: the terminal is given away for a while: to the shell after Ctrl-Z, to an editor
+ * after Ctrl-G, to the demo. The loop keeps running, so that no agent waits for a reader; only keys
+ * and frames pause. UI thread, except for what runs beside it.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void outside_return(struct app *a)
 
     a->is_away = false;
     a->is_dirty = true;
-    buf_clear(&a->titled); /* whoever had the terminal may have named it */
+    buf_clear(&a->titled); /* another program may have changed the title */
     if (term_enter(a->term, &err) < 0) {
         app_quit(a, /*code=*/129);
         return;
@@ -57,7 +57,8 @@ void app_suspend(struct app *a)
     outside_return(a);
 }
 
-/* Somebody else has stopped us and lets us go on: the terminal may have been anything meanwhile. */
+/* We were stopped and continued by another process, which may have left the terminal in any
+ * state. */
 void app_continued(struct app *a)
 {
     if (a->is_away)

@@ -131,7 +131,7 @@ static void ask_done(struct app *a, struct app_panel *p, bool was_left)
     ask_answer_release(&answer);
 }
 
-/* Nobody wants its answer. */
+/* Its answer is no longer needed. */
 static void ask_drop(struct app *a, size_t i)
 {
     struct app_panel p = panel_take(a, i);
@@ -264,8 +264,8 @@ static void rewind_look(struct chore *e)
         rewind_open(buf_cstr(&r->path), buf_cstr(&r->folder), r->cancel, &r->points, &r->err);
 }
 
-/* Files that others have changed meanwhile stay as they are, and that is said; EVENT_REWOUND says
- * what was done. */
+/* Files that others have changed since stay as they are, and the notice lists them; EVENT_REWOUND
+ * reports the rest. */
 static void rewind_went(void *arg, struct rewind *r, const char *line, const struct err *err)
 {
     struct host *host = arg;

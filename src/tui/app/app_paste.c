@@ -1,8 +1,8 @@
 /*
- * app_paste: pictures. A terminal hands over text alone: of a file that is dropped on it the path,
- * of a picture in the clipboard nothing, so that a program of the desktop is asked for that. Either
- * is kept as a file beside the session, which the model may read, and the prompt mentions it. UI
- * thread, but for the chore's run().
+ * app_paste: pictures. A terminal passes on only text: for a file dropped on it the path, for a
+ * picture in the clipboard nothing, so a desktop program is asked for it. Either is stored as a
+ * file beside the session, which the model may read, and the prompt mentions it. UI thread, except
+ * for the chore's run().
  */
 #include <fcntl.h>
 #include <stdio.h>

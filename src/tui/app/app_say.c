@@ -40,7 +40,7 @@ struct send_chore {
     int result;
 };
 
-/* What was typed is found again in later runs. Not worth a word when it fails. */
+/* Stores the prompt for the history of later runs. Failures are ignored. */
 static void send_keep(struct send_chore *s)
 {
     CLEANUP(store_freep) struct store *store = NULL;
@@ -93,7 +93,7 @@ static void send_free(struct chore *e)
     mem_freep(&s);
 }
 
-/* '!' and '#' have their own ways; 0: for the model, or a command that is said to it. */
+/* '!' and '#' are handled on their own; 0: for the model, or a command meant for it. */
 static char say_kind(struct str text)
 {
     return text.len && (text.ptr[0] == '!' || text.ptr[0] == '#') ? text.ptr[0] : '\0';
@@ -267,9 +267,9 @@ static bool sent_take_back(struct app *a, const struct sent *s)
     return true;
 }
 
-/* The command that leaves the session has been answered: what it has overtaken was for that one,
- * unless a copy of it comes. What waits until something is said waits there: a copy would begin
- * with it. */
+/* The command that leaves the session has been answered: messages it has overtaken were for that
+ * session, unless a copy of it comes. Those that wait for the next prompt stay there: a copy would
+ * begin with them. */
 void app_sent_left(struct app *a, bool takes_along)
 {
     size_t stay = 0;

@@ -1,8 +1,8 @@
 /*
- * app_session: which session is in front of the person. One takes the place of another in one
- * chore: the old one's agent is waited for and freed, then the new one is made; when that fails,
- * the old one is gone on with, or one that is as empty as it was. Meanwhile keys are taken as
- * always. UI thread, but for the chore's run().
+ * app_session: the session in front of the user. One replaces another in a single chore: the old
+ * agent is waited for and freed, then the new one is made; if that fails, the old session is
+ * resumed, or another empty one if it was empty. Keys work throughout. UI thread, except for the
+ * chore's run().
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ void app_session_free(struct app_session *s)
         return;
     if (s->ear)
         s->unlisten(s->ear);
-    crew_free(s->crew); /* whoever could have answered them is gone */
+    crew_free(s->crew); /* all who could have answered them are gone */
     slash_free(s->slash);
     host_free(s->host);
     session_free(s->found);
@@ -48,7 +48,7 @@ void app_session_free(struct app_session *s)
     mem_freep(&s);
 }
 
-/* Another one takes its place: what is unread is for that. */
+/* Another session takes over: unread messages are for that one. */
 static void session_leave(struct app_session *s)
 {
     if (s->ear)
@@ -163,7 +163,7 @@ static void open_run(struct chore *e)
     has_own_mode = o->made && o->how == SWITCH_RESUME;
     if (!o->made && old_id.len)
         open_instead(o, SWITCH_RESUME, buf_str(&old_id));
-    if (!o->made && old_id.len) /* nothing was said in it, so nothing is there to resume */
+    if (!o->made && old_id.len) /* it has no messages, so there is nothing to resume */
         open_instead(o, SWITCH_NEW, STR(""));
     if (o->made) {
         host_choose(o->made->host, choices, has_own_mode);
@@ -195,7 +195,7 @@ static void open_free(struct chore *e)
 
 /* ---- it is there ---- */
 
-/* Whoever frees the session waits for it: the desk runs one chore after the other. */
+/* The thread that frees the session waits for it: the desk runs one chore after the other. */
 struct start_chore {
     struct chore chore;
     struct host *host;
@@ -220,7 +220,7 @@ static void session_ask_start(struct app *a)
     desk_give(a->desk, s);
 }
 
-/* Waits for a person. */
+/* Waits for the user. */
 struct trust_chore {
     struct chore chore;
     struct host *host;
@@ -277,7 +277,7 @@ static void session_ask_trust(struct app *a)
     }
 }
 
-/* The desk runs one chore after the other: whatever frees the session comes behind this one. */
+/* The desk runs one chore after the other: whatever frees the session comes after this one. */
 struct listen_chore {
     struct chore chore;
     struct app_session *session;
@@ -309,7 +309,7 @@ static void session_listen(struct app *a)
     desk_give(a->desk, l);
 }
 
-/* Reads what is unread; failures are told as notices. */
+/* Reads unread messages; failures become notices. */
 static void attend_run(struct chore *e)
 {
     struct listen_chore *l = (struct listen_chore *)e;
@@ -352,6 +352,7 @@ static void session_watch(struct app *a)
 
 void app_unask(struct app *a)
 {
+    app_agents_forget(a);
     ask_front_leave(a->asks);
     a->asks = NULL;
     app_asks_withdraw(a);
@@ -488,8 +489,8 @@ void app_close(struct app *a)
         return;
     o = chore_new(sizeof(*o), close_run, /*done=*/NULL, open_free);
     o->old = TAKE_PTR(a->session);
-    if (!a->end->code) /* a person, no signal */
+    if (!a->end->code) /* ended by the user, not by a signal */
         host_end_as(o->old->host, "prompt_input_exit");
     o->line = TAKE_PTR(a->statusline);
-    desk_give(a->desk, o); /* the mailbox is closed: it is freed behind all other chores */
+    desk_give(a->desk, o); /* the mailbox is closed: it is freed after all other chores */
 }

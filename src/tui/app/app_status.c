@@ -88,27 +88,30 @@ void app_status_draw(struct app *a, const struct view *v, struct lines *ret)
 {
     CLEANUP(buf_release) struct buf pill = BUF_INIT(4096);
     struct lines rows = LINES_INIT;
+    struct str hint = buf_str(&a->hint);
     size_t most = v->rows > 1 ? (size_t)v->rows - 1 : 0; /* of the user's own */
     struct status s;
 
     if (v->rows <= 0)
         return;
     status_of(a, &s, &pill);
+    if (a->agents.has_focus && !a->hint.len)
+        hint = app_agents_hint(a);
     if (a->statusline)
         a->has_own_status = statusline_is_on(a->statusline);
     if (!a->has_own_status) {
         lines_clear(&a->own_status);
-        s.hint = buf_str(&a->hint);
+        s.hint = hint;
         status_draw(&s, v, ret);
         return;
     }
-    if (a->hint.len) {
-        lines_put(&rows, STYLE(ROLE_FAINT), buf_str(&a->hint));
+    if (hint.len) {
+        lines_put(&rows, STYLE(ROLE_FAINT), hint);
         lines_end(&rows);
     }
     status_own(a, v, &rows);
     for (size_t i = 0; i < lines_count(&rows) && lines_count(ret) < most; i++) {
-        if (i != 1 || !a->hint.len) /* the row that the hint hides */
+        if (i != 1 || !hint.len) /* the row that the hint hides */
             lines_add_cut(ret, lines_at(&rows, i), v->cols, v->ascii);
     }
     status_draw_state(&s, v, ret);

@@ -1,7 +1,7 @@
 /*
  * app_switch: one session left for another. The other one is found, held and read first, while the
  * old one works on; when that fails, the person stays where they are. Only then is the old one
- * ended (app_open()). What was said behind the switch is for the next one, whoever has said it. UI
+ * ended (app_open()). Messages after the switch are for the next session, whoever sent them. UI
  * thread, but for the chores' run().
  */
 #include "agent/input.h"
@@ -20,13 +20,13 @@ struct look_chore {
     struct app_session *next;
     const struct host_spec *spec;
     enum front_switch how;
-    struct front_request *request; /* NULL: nobody waits, or was told */
+    struct front_request *request; /* NULL: no one waits, or already answered */
     struct strv notes;
     struct err err;
 };
 
-/* A fork is read once more when what runs has ended and written down all it has to say: this is
- * only a try, which keeps nothing. */
+/* A fork is read again when running work has ended and its entries are written: this is only a
+ * trial, which keeps nothing. */
 static int look_try_fork(struct look_chore *l, struct err *err)
 {
     struct session_spec trial = l->next->which;
@@ -80,7 +80,7 @@ static void look_done(struct chore *e, void *arg)
     app_open(a, TAKE_PTR(l->next), l->how, &l->notes);
 }
 
-/* Nobody looks any more: the command is not kept waiting. */
+/* The search is abandoned: do not keep the command waiting. */
 static void look_free(struct chore *e)
 {
     struct look_chore *l = (struct look_chore *)e;

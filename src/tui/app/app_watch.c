@@ -1,9 +1,9 @@
 /*
- * app_watch: settings that somebody changes in their file count at once. The folders of the files
- * are watched (an inotify descriptor in the loop's poll(): nothing wakes up while nothing is
- * written there), and where one is missing, the folder that it would appear in; what changed is
- * read beside all others, because hooks may be asked about it, and those take their time. Folders
- * of commands and skills are watched for the same hooks. UI thread.
+ * app_watch: changes in settings files apply at once. The folders of the files are watched (an
+ * inotify descriptor in the loop's poll(), so nothing wakes up without a write), and for a missing
+ * folder its parent. Changed files are read on another thread, because hooks may be asked about
+ * them, and those take their time. Folders of commands and skills are watched for the same hooks.
+ * UI thread.
  */
 #include <errno.h>
 #include <limits.h>
@@ -231,6 +231,6 @@ void app_watch_read(struct app *a)
     }
     if (moved)
         watch_folders(a);
-    if (changed || moved) /* what is in the new folder was not seen to be written */
+    if (changed || moved) /* writes to the new folder were not reported */
         settings_look(a);
 }

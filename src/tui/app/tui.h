@@ -1,5 +1,5 @@
 /*
- * The terminal UI: a session with a person in front of it.
+ * The terminal UI: an interactive session.
  *
  *     keys → keyboard.c → panel, or editor.c → slash_send() → agent
  *     agent → events (feed) → chat.c → lines → screen.c → term.c → one write
@@ -29,14 +29,14 @@ struct tui_spec {
     const char *version;
     struct str prompt; /* said at once; empty: none */
     bool plain;
-    bool is_demo; /* the story itself: at its end it says so */
-    /* Plays the story of the offline demo in the terminal, which it is given for that long; NULL:
-     * there is none. A thread of its own. */
+    bool is_demo; /* this run is the demo itself, which announces its end */
+    /* Plays the offline demo in the terminal, which it owns until it returns; NULL: there is none.
+     * On its own thread. */
     int (*demo)(void *arg, struct err *err);
     void *demo_arg;
-    /* The way in for other programs, opened for each session once it is in front of the person
-     * and closed before it is freed; listen() gives what unlisten() takes. Both on the desk's
-     * thread. NULL: nobody comes in. */
+    /* The endpoint for other programs, opened for each session once it is in front of the user and
+     * closed before it is freed; listen() returns what unlisten() takes. Both on the desk's thread.
+     * NULL: no endpoint. */
     void *(*listen)(struct host *h, struct slash *slash);
     void (*unlisten)(void *ear);
 };
@@ -44,7 +44,7 @@ struct tui_spec {
 /* How it ended. */
 struct tui_end {
     int code;                      /* the exit code */
-    char session[ID_UUID_LEN + 1]; /* that can be gone on with; empty: nothing was said */
+    char session[ID_UUID_LEN + 1]; /* that can be resumed; empty: it has no messages */
     struct err failed;             /* the first session could not be made: why */
 };
 

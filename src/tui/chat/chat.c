@@ -1,6 +1,6 @@
 /*
- * chat: the queue of what is for the scrollback, and the live region. An item is drawn when it is
- * taken, at the width of that moment; nothing about it depends on when that is. UI thread.
+ * chat: the queue of items for the scrollback, and the live region. An item is drawn when it is
+ * taken, at the width of that moment; nothing else about it depends on the time. UI thread.
  */
 #include "tui/chat/chat.h"
 
@@ -29,6 +29,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     c->plain = spec->plain;
     c->spells_links = spec->spells_links || spec->plain;
     c->verbose = spec->verbose;
+    c->is_agent = spec->is_agent;
     c->dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL;
     c->last_kind = ITEM_RULE;
     c->leads = (struct lines)LINES_INIT;
@@ -179,8 +180,8 @@ static void draw_behind(const struct view *v, struct style mark_style, const cha
     hanging_text(&h, style, text);
 }
 
-/* The beginning of what is too long to scroll by; *ret_more: lines that are left out. A last line
- * or two are no more than the row that would stand for them. */
+/* The start of a text that is too long to scroll past; *ret_more: lines left out. One or two last
+ * lines take no more room than the row that would replace them. */
 static struct str said_start(struct str text, size_t *ret_more)
 {
     size_t lines = 1;
@@ -277,7 +278,7 @@ static void draw_command(const struct chat *c, const struct item *it, const stru
     }
 }
 
-/* What is finished of it and was not handed out before. */
+/* Draws the finished rows of it that were not handed out before. */
 static void item_draw(struct chat *c, struct item *it, const struct view *v, struct lines *ret)
 {
     switch (it->kind) {
@@ -308,8 +309,8 @@ static void item_draw(struct chat *c, struct item *it, const struct view *v, str
     }
 }
 
-/* What does not depend on the width of a window: all but spaces and the bars of quotes. Gives the
- * byte behind so many of them, or all of them counted. */
+/* The part that does not depend on the window's width: everything except spaces and the bars of
+ * quotes. Returns the byte after so many of them, or counts them all. */
 static size_t letters_pass(struct str row, size_t most, size_t *ret_count)
 {
     size_t at = 0;
@@ -377,7 +378,7 @@ static void hand_out(const struct lines *rows, size_t *skip, bool *has_gap, stru
     }
 }
 
-/* The rows of an answer that still comes in, but for those that stand already. */
+/* The rows of a streaming answer, except those already in the scrollback. */
 static void tail_draw(struct chat *c, const struct view *v)
 {
     struct item *it = c->first;
@@ -503,7 +504,7 @@ static size_t live_tail(struct chat *c, const struct view *v, size_t room, struc
     return count > room ? 0 : count;
 }
 
-/* What waits behind an answer that still comes in. */
+/* The items that wait after a streaming answer. */
 static void live_waiting(struct chat *c, const struct view *v, struct lines *ret)
 {
     for (struct item *it = c->first; it; it = it->next) {
@@ -518,7 +519,7 @@ static void live_waiting(struct chat *c, const struct view *v, struct lines *ret
     }
 }
 
-/* Whole thinking, as it comes. */
+/* Full thinking, as it streams in. */
 static void live_thought(const struct chat *c, const struct view *v, struct lines *ret)
 {
     CLEANUP(lines_release) struct lines rows = LINES_INIT;
@@ -553,7 +554,8 @@ void chat_live(struct chat *c, const struct view *v, struct lines *ret, size_t *
         lines_add(ret, lines_at(&below, i));
 }
 
-/* What stands there was of an answer that is void, and nobody knew yet that it would stay. */
+/* The rows already in the scrollback belong to a void answer, and the reader cannot know that
+ * yet. */
 static void say_cut_off(struct chat *c)
 {
     struct item *rest = c->first;
@@ -572,7 +574,7 @@ static void say_cut_off(struct chat *c)
     c->last_kind = last_kind;
 }
 
-/* The answer may be complete by now: what has come since is not drawn yet. */
+/* The answer may be complete already: the latest events are not drawn yet. */
 void chat_lost(struct chat *c, size_t rows)
 {
     size_t n = rows < lines_count(&c->tail) ? rows : lines_count(&c->tail);

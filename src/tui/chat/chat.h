@@ -1,11 +1,11 @@
 /*
  * The conversation: events in, lines out.
  *
- * chat_event() takes what the agent tells; finished lines come out of chat_take() in order and are
- * for the scrollback, what still moves is drawn by chat_live(): the tail of the answer, calls that
- * run (grouped when they run beside each other), what is waited for. It is a pure function of the
- * events, the clock and the width. Everything that was ever said is in the transcript view
- * (transcript_view.h); here results are folded to a few lines. UI thread.
+ * chat_event() takes the agent's events; finished lines come out of chat_take() in order, for the
+ * scrollback. Everything that still moves is drawn by chat_live(): the tail of the answer, running
+ * calls (grouped when parallel), and pending waits. It is a pure function of the events, the clock
+ * and the width. The transcript view (transcript_view.h) has the complete conversation; here
+ * results are folded to a few lines. UI thread.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct chat_spec {
     const char *dir; /* paths below it are shown relative to it */
     bool ascii, plain;
     bool spells_links; /* the terminal has none */
+    bool is_agent;     /* it is looked at: Esc leaves it, and does not interrupt it */
     bool verbose;      /* thinking and results whole, not folded */
 };
 
@@ -34,24 +35,25 @@ void chat_free(struct chat *c);
 void chat_set_verbose(struct chat *c, bool verbose); /* what comes from now on */
 
 void chat_event(struct chat *c, const struct event *e, int64_t now_ms);
-/* Somebody is asked whether this call may run; has said so: its time begins then. */
+/* The user is asked whether this call may run, or has answered: its time starts then. */
 void chat_asked(struct chat *c, struct str id);
 void chat_answered(struct chat *c, struct str id, int64_t now_ms);
 /* What the person sent, shown at once; its EVENT_USER is then not shown again. */
 void chat_said(struct chat *c, struct str text, struct str uuid);
-/* Lines of somebody else for the scrollback, behind what has come so far: notices, a rule with a
- * title ("session resumed"). */
+/* Lines from elsewhere for the scrollback, after everything so far: notices, a rule with a title
+ * ("session resumed"). */
 void chat_note(struct chat *c, enum style_role role, struct str text);
 void chat_rule(struct chat *c, struct str title);
 
-/* The last turns of a conversation that goes on, from its transcript, as they would have been shown
- * then; what came before is told as a count. ERR_NOT_FOUND, ERR_IO, ERR_CANCELLED. */
-int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *cancel,
+/* The last turns of a resumed conversation, from its transcript, as they would have been shown
+ * then; earlier ones are only counted. runs: it is still at work, so calls without a result run.
+ * ERR_NOT_FOUND, ERR_IO, ERR_CANCELLED. */
+int chat_history(struct chat *c, const char *path, size_t turns, bool runs, struct cancel *cancel,
                  struct err *err);
 
-/* Finished lines for the scrollback. Whenever they are taken, they are the same, but for this: of
- * an answer that turns out to be void only those parts stay that have been taken, and a command
- * that is answered while the model answers stands behind those parts. */
+/* Finished lines for the scrollback. They do not depend on when they are taken, with one exception:
+ * of an answer that turns out to be void only the parts already taken stay, and a command answered
+ * while the model answers stands after those parts. */
 void chat_take(struct chat *c, const struct view *v, struct lines *ret);
 /* What moves: at most v->rows rows; the first `*ret_text_rows` of them are an answer that will be
  * committed as it stands. */

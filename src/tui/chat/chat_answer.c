@@ -1,9 +1,9 @@
 /*
  * An answer as it streams in, and what becomes of it when its step is void.
  *
- * What nobody has seen of a void step is dropped. Where rows of it are in the scrollback already, a
- * new try goes on behind them as long as it says the same; when it turns out to be another answer,
- * that is said, and it is shown from its beginning. UI thread.
+ * The unseen part of a void step is dropped. If rows of it are in the scrollback already, a retry
+ * continues after them as long as it repeats the same text; if it turns out to differ, a note says
+ * this and it is shown from its beginning. UI thread.
  */
 #include "base/secret.h"
 #include "tui/chat/chat_inside.h"
@@ -68,7 +68,7 @@ static void answer_close(struct chat *c)
     c->answer = NULL;
 }
 
-/* What is left of it is never shown. */
+/* The rest of it is never shown. */
 static void answer_abandon(struct chat *c)
 {
     struct item *it = c->answer;
@@ -116,7 +116,7 @@ static void answer_goes_on(struct chat *c)
         c->answer->is_void = false;
 }
 
-/* Takes off *text what was shown before. */
+/* Removes from *text the part shown before. */
 static void answer_skip_repeated(struct chat *c, struct str *text)
 {
     struct str left = str_from(buf_str(&c->raw), c->again);

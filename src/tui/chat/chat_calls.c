@@ -100,6 +100,16 @@ void calls_progress(struct chat *c, const struct event *e)
     buf_add(&call->progress, str_clip(e->text, CALLS_MAX_PROGRESS));
 }
 
+void calls_activity(struct chat *c, struct str id, struct str text)
+{
+    struct chat_call *call = calls_find(c, id);
+
+    if (!call || call->has_ended)
+        return;
+    buf_clear(&call->progress);
+    buf_add(&call->progress, str_clip(text, CALLS_MAX_PROGRESS));
+}
+
 void calls_done(struct chat *c, const struct event *e)
 {
     struct chat_call *call = calls_find(c, e->id);
@@ -155,10 +165,10 @@ static void draw_more(size_t n, const struct view *v, struct lines *ret)
 /* The first command that has run for long: one key is for all of them. */
 static const struct chat_call *calls_long(const struct chat *c, const struct view *v)
 {
-    if (v->plain || c->needs_person)
+    if (v->plain || c->needs_person || c->is_agent)
         return NULL;
     VEC_EACH(&c->calls, it) {
-        if (it->started && !it->has_ended && strcmp(it->name, "Bash") == 0 &&
+        if (it->started && !it->has_ended && str_is_word_of(str_of(it->name), "Bash Agent Task") &&
             v->now_ms - it->begun_ms >= CALLS_LONG_MS)
             return it;
     }

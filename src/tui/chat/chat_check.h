@@ -2,7 +2,7 @@
  * A conversation from a script, for tests: a line per event.
  *
  *     said hello                     what the person sent
- *     user hello                     EVENT_USER of somebody else; "added", "marker": the other
+ *     user hello                     EVENT_USER of another front end; "added", "marker": the others
  * kinds turn, step, step-done 120      TURN_STARTED, STEP_STARTED, STEP_DONE with output tokens
  *     text Hi.                       a whole block of text; "open", "more", "close" are its parts
  *     think 3000 Hm.                 a block of thinking that takes so many ms
@@ -434,7 +434,7 @@ static inline void chat_check_play(struct chat_check *k, const char *script)
     }
 }
 
-/* What was taken, and behind it, after a line "~ rows of text", what moves. */
+/* The taken lines, and after them, following a line "~ rows of text", the live ones. */
 static inline void chat_check_text(struct chat_check *k, bool with_live, struct buf *ret)
 {
     CLEANUP(lines_release) struct lines live = LINES_INIT;

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "tui/chat/chat_inside.h"
 #include "tui/chat/tool_view.h"
+#include "tui/status/agent_rows.h"
 
 #define EVENT_SLOW_HOOK_MS 5000
 #define EVENT_LONG_TURN_MS 60000
@@ -52,7 +53,7 @@ static void on_step_done(struct chat *c, const struct event *e, int64_t now_ms)
     c->doing = c->calls.len ? DOING_CALLS : DOING_JUDGE;
 }
 
-/* What was read of it stays. */
+/* The part already read stays. */
 static void on_step_cut(struct chat *c, const struct event *e, int64_t now_ms)
 {
     (void)e;
@@ -255,7 +256,7 @@ static void on_tool_done(struct chat *c, const struct event *e, int64_t now_ms)
     c->doing = c->calls.len ? DOING_CALLS : DOING_WAIT;
 }
 
-/* ---- What was said ---- */
+/* ---- User messages ---- */
 
 static bool was_said(struct chat *c, struct str uuid)
 {
@@ -263,7 +264,7 @@ static bool was_said(struct chat *c, struct str uuid)
         if (!str_is(uuid, c->said.ptr[i]))
             continue;
         mem_freep(&c->said.ptr[i]);
-        for (size_t j = i; j < c->said.len; j++) /* and the NULL behind them */
+        for (size_t j = i; j < c->said.len; j++) /* and the terminating NULL */
             c->said.ptr[j] = c->said.ptr[j + 1];
         c->said.len--;
         return true;
@@ -291,8 +292,8 @@ static void add_input(struct chat *c, const struct event *e)
         (void)chat_add_text(c, ITEM_SAID, ROLE_SAID, /*mark=*/NULL, buf_str(&text));
 }
 
-/* Most of what tenax adds is for the model alone. That a hook has sent it back is not: nothing else
- * says why it goes on. A goal's verdict has said so itself. */
+/* Most of the text tenax adds is for the model alone. Feedback of a hook is shown too: otherwise
+ * there is no visible reason for another step. A goal's verdict has its own entry. */
 static void add_feedback(struct chat *c, struct str text)
 {
     static const struct str feedback = STR_INIT("Stop hook feedback:\n");
@@ -405,7 +406,7 @@ static void on_hook_started(struct chat *c, const struct event *e, int64_t now_m
     c->hook_ms = now_ms;
 }
 
-/* One that fails is told of by a notice, one that refuses by the call it refuses. */
+/* One that fails is reported by a notice, one that refuses by the call it refuses. */
 static void on_hook_done(struct chat *c, const struct event *e, int64_t now_ms)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * EVENT_LINE);
@@ -421,6 +422,48 @@ static void on_hook_done(struct chat *c, const struct event *e, int64_t now_ms)
                         buf_str(&text));
 }
 
+/* What an agent does whose call runs: "Read(src/a.c) · 3 tool uses · 10.9k tokens". */
+static void on_task_progress(struct chat *c, const struct event *e, int64_t now_ms)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2 * EVENT_LINE);
+    const char *dot = c->ascii || c->plain ? ", " : " · ";
+
+    (void)now_ms;
+    if (!e->task || !e->task->is_agent || e->task->is_background)
+        return;
+    buf_add(&text, str_clip(str_first(e->text, str_chr(e->text, '\n')), EVENT_LINE));
+    if (e->task->tool_uses > 0)
+        buf_addf(&text, "%s%" PRId64 " tool use%s", dot, e->task->tool_uses,
+                 e->task->tool_uses == 1 ? "" : "s");
+    if (e->task->tokens > 0) {
+        buf_adds(&text, dot);
+        agent_rows_count(e->task->tokens, &text);
+        buf_adds(&text, " tokens");
+    }
+    calls_activity(c, e->tool_id, buf_str(&text));
+}
+
+/* Explore "Research hooks" finished after 12s: the first line of its report. */
+static void agent_done(struct chat *c, const struct event *e, struct buf *ret)
+{
+    struct str what = str_clip(str_first(e->show, str_chr(e->show, '\n')), EVENT_LINE / 2);
+    struct str said = str_trim(e->text);
+    bool good = str_is(e->name, "completed");
+
+    said = str_first(said, str_chr(said, '\n'));
+    buf_addf(ret, "%s \"%.*s\" %s", e->task->type ? e->task->type : "Agent", STR_ARG(what),
+             good                        ? "finished"
+             : str_is(e->name, "failed") ? "failed"
+                                         : "was stopped");
+    if (e->task->duration_ms >= 1000) {
+        buf_adds(ret, " after ");
+        agent_rows_elapsed(e->task->duration_ms, ret);
+    }
+    if (said.len && !str_is(e->name, "killed"))
+        buf_addf(ret, ": %.*s%s", STR_ARG(str_clip(said, EVENT_LINE / 2)),
+                 said.len > EVENT_LINE / 2 ? (c->ascii ? "..." : "…") : "");
+}
+
 /* That it has begun is what its call answers. */
 static void on_task_done(struct chat *c, const struct event *e, int64_t now_ms)
 {
@@ -432,8 +475,11 @@ static void on_task_done(struct chat *c, const struct event *e, int64_t now_ms)
     (void)now_ms;
     if (e->task && !e->task->is_background) /* its call shows the end */
         return;
-    buf_addf(&text, "Background task: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
-             what.len > EVENT_LINE ? "…" : "", STR_ARG(str_clip(how, EVENT_LINE)));
+    if (e->task && e->task->is_agent)
+        agent_done(c, e, &text);
+    else
+        buf_addf(&text, "Background task: %.*s%s: %.*s", STR_ARG(str_clip(what, EVENT_LINE)),
+                 what.len > EVENT_LINE ? "…" : "", STR_ARG(str_clip(how, EVENT_LINE)));
     (void)chat_add_text(c, ITEM_NOTE, good ? ROLE_GOOD : ROLE_WARNING,
                         c->plain   ? NULL
                         : c->ascii ? "* "
@@ -488,6 +534,7 @@ static void (*const rows[])(struct chat *c, const struct event *e, int64_t now_m
     [EVENT_STATE] = on_state,
     [EVENT_HOOK_STARTED] = on_hook_started,
     [EVENT_HOOK_DONE] = on_hook_done,
+    [EVENT_TASK_PROGRESS] = on_task_progress,
     [EVENT_TASK_DONE] = on_task_done,
     [EVENT_COMPACTING] = on_compacting,
     [EVENT_COMPACTED] = on_compacted,

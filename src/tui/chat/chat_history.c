@@ -97,7 +97,7 @@ static void tell_result(struct chat *c, const struct json *entry, const struct j
     struct event *e;
 
     if (!call)
-        return; /* its call is not among what is shown */
+        return; /* its call is not shown */
     e = event_new(EVENT_TOOL_DONE);
     e->id = arena_str(&e->arena, json_get_str(block, "tool_use_id"));
     e->name = arena_str(&e->arena, str_of(call->name));
@@ -202,11 +202,10 @@ static int history_entries(struct chat *c, struct load *load, size_t from, struc
         else if (ends_deferred(entry))
             calls_clear(c);
     }
-    tell_cut_off(c);
     return 0;
 }
 
-/* Without what only the model reads: nobody would find it again. */
+/* Without messages that only the model reads: the user would not recognize them. */
 static size_t count_messages(const struct load *load, size_t to)
 {
     size_t n = 0;
@@ -224,7 +223,7 @@ static void load_freep(struct load **l)
     load_free(*l);
 }
 
-int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *cancel,
+int chat_history(struct chat *c, const char *path, size_t turns, bool runs, struct cancel *cancel,
                  struct err *err)
 {
     CLEANUP(load_freep) struct load *load = NULL;
@@ -241,6 +240,8 @@ int chat_history(struct chat *c, const char *path, size_t turns, struct cancel *
     }
     if (history_entries(c, load, from, err) < 0)
         return -1;
+    if (!runs)
+        tell_cut_off(c);
     c->doing = DOING_WAIT;
     c->told_interrupt = false;
     return 0;

@@ -1,12 +1,12 @@
 /*
- * The conversation, seen by the files that make it: chat.c (lines in order), chat_event.c (what
- * events mean), chat_answer.c (an answer as it streams in), chat_calls.c (calls that run),
- * chat_status.c (what is going on), chat_todos.c (what there is to do), chat_goal.c (what becomes
- * of a goal), chat_history.c (turns of before).
+ * The conversation, shared by the files that make it: chat.c (lines in order), chat_event.c (what
+ * events mean), chat_answer.c (an answer as it streams in), chat_calls.c (running calls),
+ * chat_status.c (current activity), chat_todos.c (the to-do list), chat_goal.c (progress of a
+ * goal), chat_history.c (earlier turns).
  *
- * What is for the scrollback is a queue of items. Only the first can be open: an answer that still
- * comes in, whose finished rows are handed out as they come. Whatever is behind it waits, but for
- * what a person has typed meanwhile and the answer to it.
+ * The scrollback is fed from a queue of items. Only the first can be open: an answer that still
+ * streams in, whose finished rows are handed out as they come. Everything after it waits, except
+ * input typed in the meantime and the answer to it.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct item {
     enum item_kind kind;
     bool has_gap;  /* an empty line goes in front of it */
     bool is_open;  /* more of it comes */
-    bool is_void;  /* what is left of it may turn out to be wrong: nothing is shown for now */
+    bool is_void;  /* the rest may turn out to be wrong: nothing is shown for now */
     bool is_shown; /* something of it is in the scrollback */
     bool of_step;  /* of the answer that is coming in: gone with it */
     size_t skip;   /* letters that are in the scrollback already (chat_lost()) */
@@ -66,7 +66,7 @@ struct chat_call {
     bool has_ended, has_failed; /* its result waits for those of the calls before it */
 };
 
-/* What the agent is doing, for the line that says so. */
+/* The agent's current activity, for the status line. */
 enum chat_doing {
     DOING_WAIT, /* for the first word of the model */
     DOING_READ, /* the server reads the prompt */
@@ -84,14 +84,14 @@ enum chat_doing {
 #define CHAT_MAX_ANSWER ((size_t)64 << 20)
 
 struct chat {
-    bool ascii, plain, spells_links, verbose;
+    bool ascii, plain, spells_links, verbose, is_agent;
     char *dir;
     struct lines leads; /* in front of answers: "● ", "  " */
     struct lines scratch;
 
     struct item *first, *last;
     enum item_kind last_kind;
-    struct strv said;   /* uuids of what was shown already */
+    struct strv said;   /* uuids of the messages shown already */
     struct buf last_id; /* of the last call that is shown folded */
 
     /* The answer that comes in (chat_answer.c). */
@@ -110,11 +110,11 @@ struct chat {
     int64_t thought_ms; /* since when */
 
     VEC(struct chat_call) calls;
-    struct strv asked; /* ids of those that somebody is asked about; it may be told before them */
+    struct strv asked; /* ids of calls the user is asked about; the ask may come before the call */
 
     int64_t drawn_ms; /* when chat_live() was called last; 0: never */
 
-    /* What is going on (chat_status.c). */
+    /* The current activity (chat_status.c). */
     bool busy, needs_person;
     enum chat_doing doing;
     int64_t turn_ms;          /* when it began */
@@ -131,21 +131,21 @@ struct chat {
     int64_t hook_ms;
     bool has_goal;
     struct buf wait; /* what the goal waits for; empty: nothing */
-    int64_t wait_ms; /* until when; 0: nobody knows */
+    int64_t wait_ms; /* until when; 0: unknown */
     bool told_verdict, told_command, told_interrupt;
     struct buf told_goal; /* the last line about it in this turn */
 
     /* What there is to do (chat_todos.c). */
     struct event *todos; /* the call that said it last; NULL: nothing is left */
     bool todos_told;     /* the scrollback has it as it is now */
-    struct buf active;   /* what is being done: "Running the tests"; or empty */
+    struct buf active;   /* the active to-do: "Running the tests"; or empty */
 };
 
 /* chat.c: the queue. */
 struct item *chat_add(struct chat *c, enum item_kind kind);
 struct item *chat_add_text(struct chat *c, enum item_kind kind, enum style_role role,
                            const char *mark, struct str text);
-/* The items of the step that comes in of which nobody has seen anything. */
+/* The items of the current step of which nothing has been shown. */
 void chat_drop_step(struct chat *c);
 
 /* chat_answer.c */
@@ -162,6 +162,7 @@ void calls_begin(struct chat *c, struct str id, struct str name, int64_t now_ms)
 void calls_input(struct chat *c, struct str part); /* of the one begun last */
 void calls_started(struct chat *c, const struct event *e, int64_t now_ms);
 void calls_progress(struct chat *c, const struct event *e);
+void calls_activity(struct chat *c, struct str id, struct str text); /* of an agent's call */
 void calls_done(struct chat *c, const struct event *e);
 /* How many have not ended, and the first of them; NULL: none. */
 const struct chat_call *calls_running(const struct chat *c, size_t *ret_count);

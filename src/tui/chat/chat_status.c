@@ -1,5 +1,5 @@
 /*
- * What is going on, in one line that moves:
+ * The current activity, in one line that moves:
  *
  *     ⠹ Running Bash (12 s · 1.2K tokens · Esc to interrupt)
  *
@@ -19,7 +19,7 @@
 #define STATUS_BYTES_PER_TOKEN 4
 #define STATUS_TOKENS 10 /* fewer are not worth a figure */
 
-/* Seconds to that moment, as a person counts them. */
+/* Seconds until then, rounded the way users count. */
 static int64_t seconds_to(int64_t then_ms, int64_t now_ms)
 {
     return then_ms > now_ms ? (then_ms - now_ms + 999) / 1000 : 0;
@@ -106,7 +106,7 @@ static void say_figures(const struct chat *c, int64_t now_ms, struct buf *ret)
         goal_show_tokens(tokens, ret);
         buf_adds(ret, " tokens");
     }
-    buf_addf(ret, "%sEsc to interrupt)", dot);
+    buf_addf(ret, "%sEsc to %s)", dot, c->is_agent ? "go back" : "interrupt");
 }
 
 static const char *status_mark(const struct chat *c, int64_t now_ms)

@@ -1,6 +1,6 @@
 /*
- * The model's list of things to do, while it works: below the line that says what is going on, and
- * changed in place. The scrollback gets it once a turn, as it stands at its end. UI thread.
+ * The model's to-do list while it works: below the status line and updated in place. The scrollback
+ * gets it once a turn, in its final state. UI thread.
  */
 #include "agent/event.h"
 #include "base/arena.h"
@@ -62,7 +62,7 @@ void todos_turn_ends(struct chat *c)
     buf_clear(&c->active);
 }
 
-/* The first one that is shown: what is done goes first where not all fit. */
+/* The first one to show: finished ones are dropped first where not all fit. */
 static size_t first_shown(const struct json *list, size_t rows)
 {
     size_t count = json_len(list);

@@ -1,5 +1,5 @@
 /*
- * hanging: text behind a mark. One logical line is put together, then broken into rows. UI thread.
+ * hanging: text after a mark. One logical line is put together, then broken into rows. UI thread.
  */
 #include "tui/chat/hanging.h"
 

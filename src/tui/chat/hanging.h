@@ -1,10 +1,10 @@
 /*
- * Text behind a mark: the first row has the mark, all others are as far in.
+ * Text after a mark: the first row has the mark, the others are indented to match.
  *
  *     ⎿  the first line, which is so long that it goes
  *        on in another row
  *
- * What is put in has its secrets hidden (base/secret.h) on the way to the lines. One thread.
+ * Secrets in the text are masked (base/secret.h) on the way to the lines. One thread.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct hanging {
     struct lines *to;
     int cells;
     bool cut;           /* a line is one row: what does not fit is left out */
-    bool ascii;         /* that is told by "..." */
+    bool ascii;         /* mark cuts with "..." */
     bool anywhere;      /* code: rows end where they are full */
     bool lists;         /* columns: further rows of a line stand below its second one */
     struct lines marks; /* that of the first row, and of all others */

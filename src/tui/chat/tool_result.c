@@ -1,6 +1,6 @@
 /*
- * tool_result: how results read, a row per tool. What a person looks for comes first: counts of
- * what was found, the lines of a change, the end of a command's output. UI thread.
+ * tool_result: how results are shown, one row per tool. The most useful information comes first:
+ * counts of matches, changed lines, the end of a command's output. UI thread.
  */
 #include "tui/chat/tool_result.h"
 
@@ -13,6 +13,7 @@
 #include "tui/dialog/panel.h"
 #include "tui/diff/diff_view.h"
 #include "tui/markdown/markdown.h"
+#include "tui/status/agent_rows.h"
 
 #define RESULT_LINES 4      /* of a text */
 #define RESULT_ERROR 8      /* of an error */
@@ -68,7 +69,7 @@ static void put_more(const struct tool_result_view *r, size_t n)
              n == 1 ? "" : "s");
 }
 
-/* Some lines from here on; returns what is behind them. */
+/* Some lines from here on; returns the rest. */
 static struct str put_lines(const struct tool_result_view *r, struct style style, struct str text,
                             size_t n)
 {
@@ -91,7 +92,7 @@ static void put_head(const struct tool_result_view *r, struct style style, struc
     text = without_end(text);
     n = count_lines(text);
     if (n == max + 1 || r->tool->is_whole)
-        max = n; /* the line that says so would be as long */
+        max = n; /* the line that reports it would be as long */
     if (text.len)
         (void)put_lines(r, style, text, max);
     put_more(r, n > max ? n - max : 0);
@@ -128,7 +129,7 @@ static void draw_output(const struct tool_result_view *r)
     put_tail(r, STYLE(ROLE_FAINT), r->tool->text, 0, RESULT_LINES);
 }
 
-/* What was found, behind the title: nothing else is shown of it. */
+/* Counts of results, after the title: nothing else of it is shown. */
 static void title_read(const struct tool_result_view *r, struct lines *ret)
 {
     const struct json *file = json_get(r->data, "file");
@@ -327,6 +328,48 @@ static void draw_search(const struct tool_result_view *r)
     put_line(r, STYLE(ROLE_FAINT), "%zu result%s", n, n == 1 ? "" : "s");
 }
 
+static void title_agent(const struct tool_result_view *r, struct lines *ret)
+{
+    int64_t uses = json_get_i64(r->data, "totalToolUseCount", -1);
+    int64_t tokens = json_get_i64(r->data, "totalTokens", 0);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(200);
+    const char *dot = r->view->ascii || r->view->plain ? ", " : " · ";
+
+    if (uses < 0)
+        return;
+    if (uses)
+        buf_addf(&text, " %" PRId64 " tool use%s", uses, uses == 1 ? "" : "s");
+    if (tokens > 0) {
+        buf_adds(&text, uses ? dot : " ");
+        agent_rows_count(tokens, &text);
+        buf_adds(&text, " tokens");
+    }
+    lines_put(ret, STYLE(ROLE_FAINT), buf_str(&text));
+}
+
+/* Its report, without the frame that the model reads; of one in the background that it works. */
+static void draw_agent(const struct tool_result_view *r)
+{
+    struct str status = json_get_str(r->data, "status");
+    struct str report = json_get_str(json_first(json_get(r->data, "content")), "text");
+
+    if (r->tool->is_whole || !json_is(r->data, JSON_OBJECT)) {
+        draw_text(r);
+    } else if (str_is(status, "async_launched")) {
+        *r->is_folded = true;
+        put_line(r, STYLE(ROLE_FAINT), "works in the background");
+    } else if (str_is(status, "teammate_spawned")) {
+        *r->is_folded = true;
+        put_line(r, STYLE(ROLE_FAINT), "%.*s has joined the team %.*s",
+                 STR_ARG(str_clip(json_get_str(r->data, "name"), 100)),
+                 STR_ARG(str_clip(json_get_str(r->data, "team_name"), 100)));
+    } else if (report.len) {
+        put_head(r, STYLE(ROLE_FAINT), report, RESULT_LINES);
+    } else {
+        draw_text(r);
+    }
+}
+
 static const struct result_row {
     const char *tool;
     void (*draw)(const struct tool_result_view *r);
@@ -346,6 +389,8 @@ static const struct result_row {
     {"ExitPlanMode", draw_plan, NULL},
     {"WebFetch", draw_fetch, NULL},
     {"WebSearch", draw_search, NULL},
+    {"Agent", draw_agent, title_agent},
+    {"Task", draw_agent, title_agent},
 };
 
 static const struct result_row *find_row(struct str tool)

@@ -21,7 +21,7 @@
 #define VIEW_ABOUT 2000    /* bytes of its argument */
 #define VIEW_TITLE_ROWS 3  /* of a call that is done */
 #define VIEW_AROUND 5      /* cells of a title: its mark, brackets */
-#define VIEW_MORE 4        /* cells that tell of further lines, at most */
+#define VIEW_MORE 4        /* cells of the note about further lines, at most */
 #define VIEW_LEAST 10      /* cells of what it is about */
 #define VIEW_SHOWS_MS 1000 /* from here on the time is worth a figure */
 #define VIEW_LONG_MS 10000 /* and this, when it is over */
@@ -134,7 +134,7 @@ static void put_about(struct hanging *h, struct str about, bool goes_on)
     hanging_puts(h, ROLE_TEXT, ")");
 }
 
-/* What has figures behind it is cut before them: they tell that it still runs. */
+/* Text before figures is cut to make room for them: they show that it still runs. */
 static void put_about_within(struct hanging *h, struct str about, bool goes_on, int cells)
 {
     CLEANUP(buf_release) struct buf cut = BUF_INIT(BUF_NO_LIMIT);
@@ -251,7 +251,7 @@ void tool_view_running(const struct tool_view *t, const struct view *v, size_t m
 
 /* ---- When it is done ---- */
 
-/* What is parsed has its secrets hidden before. */
+/* Secrets are masked before parsing. */
 static const struct json *view_clean(struct arena *arena, struct str text)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);

@@ -5,9 +5,9 @@
  *       ⎿  cc -o stats stats.c             12 -    return v[n / 2];
  *          running 40 tests                12 +    if (n % 2 == 0)
  *
- * What is left out is told with its size ("… +42 lines (Ctrl-O)"). How a result reads is a row per
- * tool in tool_result.c; a tool without one shows the first lines of its text. Everything in a call
- * is a stranger's text. Pure. UI thread.
+ * Omitted text is marked with its size ("… +42 lines (Ctrl-O)"). How a result reads is a row per
+ * tool in tool_result.c; a tool without one shows the first lines of its text. Nothing in a call
+ * can be trusted. Pure. UI thread.
  */
 #pragma once
 
@@ -26,17 +26,17 @@ struct tool_view {
     bool is_partial;     /* the input is still coming in */
     size_t input_bytes;  /* of it so far */
     struct str progress; /* the last lines of its output while it runs */
-    bool has_ended;      /* it runs no more, and its result is told later; is_error counts */
+    bool has_ended;      /* it no longer runs, and its result follows later; is_error counts */
     int64_t elapsed_ms;
-    struct str hint; /* a row behind all of it; empty: none */
+    struct str hint; /* a row after all of it; empty: none */
     const char *dir; /* paths below it are shown without it; may be NULL */
 
     /* When it is done. */
     bool is_error;
-    bool is_denied;    /* somebody or a rule said no: it has not run */
+    bool is_denied;    /* the user or a rule denied it: it has not run */
     bool is_whole;     /* nothing is folded */
     struct str text;   /* the result's */
-    struct str result; /* the tool_result block, for what is no text; may be empty */
+    struct str result; /* the tool_result block, for parts that are not text; may be empty */
     struct str data;   /* structured result; JSON or empty */
 };
 

@@ -84,7 +84,7 @@ static void draw_thinking(const struct entry *e, struct str text)
                 /*anywhere=*/false);
 }
 
-/* Members one below the other, texts as they are: nobody likes to read a file in escapes. */
+/* Members one per line, texts unescaped: a file is hard to read with escapes. */
 static void draw_call(const struct entry *e, const struct json *block)
 {
     CLEANUP(hanging_release) struct hanging h = {0};
@@ -205,7 +205,7 @@ static void draw_result(const struct entry *e, const struct json *block)
 
 /* ---- Lines ---- */
 
-/* Pages for the model that nobody else has asked for: one row says that they are there. */
+/* Reminders for the model that no one asked for: one row mentions them. */
 static void draw_reminder(const struct entry *e, struct str text)
 {
     CLEANUP(buf_release) struct buf row = BUF_INIT(200);
@@ -301,7 +301,7 @@ static void draw_system(const struct entry *e)
     draw_behind(e, STYLE(role), mark(e, "· ", "- "), str_trim(text), /*anywhere=*/false);
 }
 
-/* What was put beside the conversation: that of a goal is for people, too. */
+/* Attachments to the conversation: those of a goal are for the user, too. */
 static void draw_attachment(const struct entry *e)
 {
     const struct json *a = json_get(e->json, "attachment");

@@ -1,6 +1,6 @@
 /*
- * A line of a transcript, whole: what was said, thought, called and answered. Nothing is folded.
- * Lines that only programs read (snapshots, queues, titles) have no rows. Pure. UI thread.
+ * A complete line of a transcript: messages, thinking, calls and results. Nothing is folded. Lines
+ * that only programs read (snapshots, queues, titles) have no rows. Pure. UI thread.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /*
- * transcript_file: newlines looked for in both directions, through one block that moves. The file
- * is read, not mapped: what somebody cuts off meanwhile is gone, and no crash. UI thread.
+ * transcript_file: searches newlines in both directions, through one block that moves. The file is
+ * read, not mapped: if another process truncates it, the rest is missing, but nothing crashes. UI
+ * thread.
  */
 #include "tui/chat/transcript_file.h"
 
@@ -40,7 +41,7 @@ static uint64_t file_size(const struct transcript_file *f)
     return fstat(f->fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Bytes of the file from `at` on, as many as are at hand; empty: there are none. */
+/* Bytes of the file from `at` on, as many as the block holds; empty: there are none. */
 static struct str bytes_from(struct transcript_file *f, uint64_t at, uint64_t end)
 {
     struct str got;
@@ -59,21 +60,21 @@ static struct str bytes_from(struct transcript_file *f, uint64_t at, uint64_t en
     return str_first(got, end - at < got.len ? (size_t)(end - at) : got.len);
 }
 
-/* The bytes right before `at`; empty: the file is shorter by now. */
+/* The bytes right before `at`; empty: the file has become shorter. */
 static struct str bytes_before(struct transcript_file *f, uint64_t at)
 {
     uint64_t from = f->block_at;
     struct str got;
 
     if (from >= at || from + f->block_len < at) {
-        f->block_len = 0; /* what is at hand may stop short of it */
+        f->block_len = 0; /* the cached block may stop short of it */
         from = at > BLOCK_BYTES ? at - BLOCK_BYTES : 0;
     }
     got = bytes_from(f, from, at);
     return got.len == at - from ? got : STR("");
 }
 
-/* Where the first newline at or behind `at` stands; end: nowhere. */
+/* Position of the first newline at or after `at`; end: none. */
 static uint64_t newline_from(struct transcript_file *f, uint64_t at, uint64_t end)
 {
     while (at < end) {
@@ -89,7 +90,7 @@ static uint64_t newline_from(struct transcript_file *f, uint64_t at, uint64_t en
     return end;
 }
 
-/* Behind the last newline before `at`; 0: there is none. */
+/* The position after the last newline before `at`; 0: there is none. */
 static uint64_t newline_before(struct transcript_file *f, uint64_t at)
 {
     while (at > 0) {
@@ -190,7 +191,7 @@ bool transcript_file_find_last(struct transcript_file *f, struct str bytes, uint
         }
         at = from ? from + overlap : 0;
         if (at >= from + block.len)
-            return false; /* no longer than what is looked for */
+            return false; /* no longer than the pattern */
     }
     return false;
 }

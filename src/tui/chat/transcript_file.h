@@ -29,12 +29,12 @@ struct transcript_file {
 int transcript_file_open(struct transcript_file *f, const char *path, struct err *err);
 void transcript_file_release(struct transcript_file *f);
 
-/* Behind the last whole line. */
+/* The position after the last whole line. */
 uint64_t transcript_file_end(struct transcript_file *f);
-/* Where the line behind this one begins; where the last one before this place does. */
+/* Where the next line begins; where the last one before this place does. */
 bool transcript_file_next(struct transcript_file *f, uint64_t at, uint64_t *ret);
 bool transcript_file_prev(struct transcript_file *f, uint64_t at, uint64_t *ret);
-/* Its bytes, with a NUL behind them, good until the next call; false: it is too long, or gone. */
+/* Its bytes, followed by a NUL, good until the next call; false: it is too long, or gone. */
 bool transcript_file_line(struct transcript_file *f, uint64_t at, struct str *ret);
 /* The last line that has these bytes in it. */
 bool transcript_file_find_last(struct transcript_file *f, struct str bytes, uint64_t *ret);

@@ -1,9 +1,9 @@
 /*
- * The transcript view: everything that was said and done, whole, on the alternate screen.
+ * The transcript view: the complete conversation on the alternate screen.
  *
- * Read-only. It shows the lines of the session's file in their order, also those that were taken
- * back or summed up since: calls with all of their input and results, thinking too. It searches (/,
- * n, N), folds nothing away, and reads only what is seen: 100 MB open as fast as 100 KB, and a file
+ * Read-only. It shows the lines of the session's file in their order, including those rewound or
+ * compacted since: calls with all of their input and results, thinking too. It searches (/, n, N),
+ * folds nothing away, and reads only the visible part: 100 MB open as fast as 100 KB, and a file
  * that grows meanwhile has more to show. A panel (panel.h), closed by Esc, q or Ctrl-O.
  */
 #pragma once

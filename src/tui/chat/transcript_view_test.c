@@ -469,7 +469,7 @@ static void history(void **state)
         struct err err = {0};
 
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, rows[i].turns, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, rows[i].turns, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);
@@ -506,7 +506,7 @@ static void history_reminders(void **state)
         buf_addf(&lines, "%s%s", first, rows[i].more);
         fixture_init(&f, buf_cstr(&lines));
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, /*turns=*/1, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, /*turns=*/1, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);
@@ -547,7 +547,7 @@ static void history_verdicts(void **state)
         buf_adds(&text, lines[i]);
     fixture_init(&f, buf_cstr(&text));
     chat_check_init(&k, 80, 20);
-    if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+    if (chat_history(k.chat, f.path, /*turns=*/9, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
         fail_msg("%s", err.text);
     chat_check_take(&k);
     chat_check_text(&k, /*with_live=*/false, &got);
@@ -586,7 +586,7 @@ static void history_cut_off(void **state)
 
         fixture_init(&f, rows[i].lines);
         chat_check_init(&k, 80, 20);
-        if (chat_history(k.chat, f.path, /*turns=*/9, /*cancel=*/NULL, &err) < 0)
+        if (chat_history(k.chat, f.path, /*turns=*/9, /*runs=*/false, /*cancel=*/NULL, &err) < 0)
             fail_msg("%s", err.text);
         chat_check_take(&k);
         chat_check_text(&k, /*with_live=*/false, &got);

@@ -1,8 +1,8 @@
 /*
  * Completion. The UI thread asks and reads answers; one thread matches (complete_match.c), another
  * makes the list of files while the first already matches what is there (the lister, and the walk's
- * own threads). What they share is behind one gate: the newest question, the list, the newest
- * answer. A question that is overtaken by another is given up within a few thousand names.
+ * own threads). One gate guards their shared state: the newest question, the list, the newest
+ * answer. A superseded question is abandoned within a few thousand names.
  */
 #include "tui/complete/complete.h"
 
@@ -170,7 +170,7 @@ static void lister_run(void *arg)
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
-/* Until the matcher has looked, what is shown already and still fits. */
+/* Until the matcher is done: the shown matches that still fit. */
 static struct answer *narrow(struct completer *c, struct str typed)
 {
     struct answer *a = answer_new(c->serial);

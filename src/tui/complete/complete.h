@@ -1,11 +1,11 @@
 /*
- * Completion: files behind "@", commands behind "/".
+ * Completion: files after "@", commands after "/".
  *
  * Names are matched fuzzily (fuzzy.h). The list of files is made by a thread of its own, in the
  * order and with the ignore rules of tools/search/walk.h, at the first "@" and again when it is
- * older than a few seconds; while it grows, matches of what is there are shown. Matching 100,000
- * names takes place on that thread too, newest question first: the UI thread only asks and is
- * mailed. The settings may name a command that finds files instead (complete_command.h). The
+ * older than a few seconds; while it grows, matches among the names so far are shown. Matching
+ * 100,000 names takes place on that thread too, newest question first: the UI thread only asks and
+ * is mailed. The settings may name a command that finds files instead (complete_command.h). The
  * completer belongs to the UI thread.
  */
 #pragma once
@@ -21,9 +21,9 @@ struct conf;
 
 /* Lent until the next question or completer_news(). */
 struct completion {
-    struct str text;          /* the name, without its sign; whoever puts it in quotes spaces */
-    struct str alias;         /* of a command: another name of it that begins as what was typed */
-    struct str detail;        /* faint, behind it */
+    struct str text;          /* the name, without its sign; the caller quotes spaces */
+    struct str alias;         /* of a command: another name of it that begins with the typed text */
+    struct str detail;        /* faint, after it */
     const unsigned short *at; /* bytes of text that matched */
     size_t at_count;
     bool goes_on; /* more follows: a folder, a command that needs arguments */
@@ -53,9 +53,9 @@ void completer_free(struct completer *c);
 void completer_commands(struct completer *c, const struct completer_command *commands,
                         size_t count);
 
-/* kind: '@' or '/'. Begins to look; what is known already is there at once. */
+/* kind: '@' or '/'. Starts a search; known matches are available at once. */
 void completer_ask(struct completer *c, char kind, struct str typed);
-/* Mail came: takes over what was found since. True: it is something else. */
+/* Mail came: takes over the new matches. True: they changed. */
 bool completer_news(struct completer *c);
 /* The best matches for the last question, at most COMPLETER_SHOWN. */
 #define COMPLETER_SHOWN 100

@@ -1,6 +1,6 @@
 /*
- * complete_match: names that fit what was typed. The matcher's thread, which waits for questions
- * and for more names; what it has found for the last question makes the next one cheap.
+ * complete_match: names that match the typed text. The matcher's thread, which waits for questions
+ * and for more names; the matches of the last question make the next one cheap.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 /* Those that fit the last question: when letters are added to it, others cannot fit. */
 struct survivors {
-    struct names *names; /* of which they are places; lent by a reference of its own */
+    struct names *names; /* the list they refer to; lent with its own reference */
     size_t seen;         /* names that were looked at */
     struct buf query;
     VEC(uint32_t) at;
@@ -54,7 +54,7 @@ static bool is_overtaken(struct completer *c, const struct answer *a)
     return atomic_load(&c->newest) != a->serial;
 }
 
-/* False: another question has come meanwhile. */
+/* False: superseded by another question. */
 static bool match_names(struct completer *c, struct survivors *s, struct names *names,
                         struct str query, struct answer *a)
 {
@@ -162,7 +162,7 @@ static void matcher_answer(struct completer *c, struct answer *a)
         mailbox_send(c->to, m);
 }
 
-/* False: another question has come meanwhile. */
+/* False: superseded by another question. */
 static bool match_by_command(struct completer *c, struct str query, struct answer *a)
 {
     struct cancel *cancel = cancel_new(c->cancel);

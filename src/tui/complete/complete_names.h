@@ -1,8 +1,8 @@
 /*
  * Names to choose from: a list that one thread makes longer while another reads it.
  *
- * What was added stays where it is, so a reader that has asked names_count() may read so many
- * without a lock. Bounded; names beyond the limit are left out. Counted references.
+ * Added names never move, so a reader may read names_count() of them without a lock. Bounded; names
+ * beyond the limit are left out. Counted references.
  */
 #pragma once
 

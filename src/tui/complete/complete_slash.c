@@ -9,7 +9,7 @@
 #include "tui/complete/complete_answer.h"
 #include "tui/complete/fuzzy.h"
 
-/* Above all that fuzzy_match() gives, each behind the one before by more than a name is long. */
+/* Above every score of fuzzy_match(), each less than the one before by more than a name is long. */
 #define SCORE_NAME 4000000
 #define SCORE_ALIAS 3000000
 #define SCORE_NAME_BEGINS 2000000

@@ -1,7 +1,7 @@
 /*
- * The commands behind "/" that fit what is typed, best first: the one of that very name, the one
- * that is also called so, those that begin so, those that have another name that does, and those
- * that have the letters in them (fuzzy.h). UI thread.
+ * The commands after "/" that match the typed text, best first: the exact name, an exact alias,
+ * names that begin with it, aliases that do, and names that contain the letters (fuzzy.h). UI
+ * thread.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 #define NEVER (-1000000)
 
 #define SCORE_LETTER 16
-#define SCORE_JOINED 14 /* right behind the letter before */
+#define SCORE_JOINED 14 /* right after the letter before */
 #define SCORE_START 20  /* of the last part of a path */
 #define SCORE_PART 12   /* of another part */
 #define SCORE_WORD 10
@@ -33,7 +33,7 @@ uint64_t fuzzy_letters(struct str text)
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)lower(text.ptr[i]);
 
-        /* ASCII from '@' on has bits of its own, the rest shares what is left. */
+        /* ASCII from '@' on has one bit each, the rest share the others. */
         bits |= (uint64_t)1 << (c & 0x3f);
     }
     return bits;
@@ -153,7 +153,7 @@ static struct str text_end(struct str text)
     return text.len > FUZZY_MAX_TEXT ? str_from(text, text.len - FUZZY_MAX_TEXT) : text;
 }
 
-/* Nothing asked for: what is near comes first. */
+/* Empty query: near files come first. */
 static int empty_score(struct str text)
 {
     int score = 0;

@@ -37,6 +37,19 @@ static void keep_ask(struct asked *to, const struct ask *ask, const char *dir)
     to->dir = arena_str(arena, str_of(dir)).ptr;
 }
 
+/* Which agent asks: several may be at work. */
+static struct str name_asker(struct arena *arena, const struct identity *by)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+
+    if (identity_is_main(by))
+        return STR("");
+    buf_addf(&text, "Asked by %s", by->type ? by->type : "an agent");
+    if (by->task && *by->task)
+        buf_addf(&text, " (%.*s)", STR_ARG(str_clip(str_of(by->task), 200)));
+    return arena_str(arena, buf_str(&text));
+}
+
 void *dialog_ask_make(size_t size, const struct ask *ask, const char *dir, struct str title,
                       unsigned menu_flags)
 {
@@ -44,6 +57,7 @@ void *dialog_ask_make(size_t size, const struct ask *ask, const char *dir, struc
 
     keep_ask(&d->asked, ask, dir);
     dialog_page_init(&d->page, title, menu_flags);
+    d->page.who = name_asker(&d->asked.arena, &ask->by);
     d->page.is_guarded = true;
     d->page.leave = "no";
     return d;

@@ -1,5 +1,5 @@
 /*
- * What the dialogs behind dialog_ask_new() share; for the files dialog_*.c alone.
+ * Shared by the dialogs of dialog_ask_new(); for the files dialog_*.c alone.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct dialog_ask {
     bool is_done; /* an option was chosen: else it is a no */
 };
 
-/* The page is there but for its body and rows; guarded. size: of the struct that begins with it. */
+/* The page without its body and rows; guarded. size: of the struct that begins with it. */
 void *dialog_ask_make(size_t size, const struct ask *ask, const char *dir, struct str title,
                       unsigned menu_flags);
 void dialog_ask_init(struct dialog_ask *d, const struct panel_kind *kind, dialog_body_fn body,

@@ -1,6 +1,6 @@
 /*
- * dialog_confirm: a question of ours with a few answers. The first one is under the cursor; whoever
- * asks puts what does no harm there. UI thread.
+ * dialog_confirm: one of our own questions with a few answers. The first one is under the cursor;
+ * callers put a harmless one there. UI thread.
  */
 #include "tui/dialog/dialog_page.h"
 #include "tui/dialog/dialogs.h"

@@ -1,6 +1,6 @@
 /*
- * dialog_edit: a text to be changed, in an editor of its own. Enter ends it, Esc leaves it as it
- * was. UI thread.
+ * dialog_edit: a text to edit, in its own editor. Enter ends it, Esc discards the changes. UI
+ * thread.
  */
 #include "base/clock.h"
 #include "tui/dialog/dialog_page.h"
@@ -29,7 +29,7 @@ static void edit_draw(struct panel *p, const struct view *v, struct lines *ret,
     part.rows = v->rows - (int)lines_count(ret) - (int)lines_count(&keys);
     part.rows = part.rows > 1 ? part.rows : 1;
     editor_draw(e->editor, &part, STR(""), &text, ret_cursor);
-    if (v->plain) /* what is written stands last */
+    if (v->plain) /* the draft stands last */
         lines_add_all(ret, &keys);
     ret_cursor->row += lines_count(ret);
     lines_add_all(ret, &text);

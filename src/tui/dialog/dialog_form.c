@@ -5,8 +5,8 @@
  * The ask's input is {"mcp_server_name", "message", "requested_schema"} or, for a page to be
  * opened, {…, "mode": "url", "url"}. The answer's input is {"action": "accept" | "decline" |
  * "cancel", "content"?}. Fields are texts, numbers, booleans, one of several (enum, or oneOf with
- * const and title), any of several (an array of these); what is typed is checked against the
- * schema before it is sent.
+ * const and title), any of several (an array of these); input is checked against the schema before
+ * it is sent.
  */
 #include <inttypes.h>
 
@@ -40,7 +40,7 @@ struct field {
     int yes;          /* BOOL: -1: not said */
 };
 
-/* A row of the menu: a field, one choice of FIELD_ANY, or what is done. */
+/* A row of the menu: a field, one choice of FIELD_ANY, or one of the buttons. */
 struct form_row {
     struct field *field; /* NULL: ROW_SEND, ROW_DECLINE */
     size_t choice;
@@ -233,7 +233,9 @@ static void write_field(const struct field *field, struct jw *w)
             if (str_to_double(buf_str(&field->text), &n, NULL) == 0)
                 jw_double(w, n);
             else
-                jw_str(w, buf_str(&field->text)); /* the schema says what is wrong with it */
+                jw_str(
+                    w,
+                    buf_str(&field->text)); /* validation against the schema reports the problem */
         }
         break;
     case FIELD_BOOL:

@@ -59,6 +59,8 @@ static void make_text(struct dialog_page *p, const struct view *v)
         return;
     p->text_view = *v;
     lines_clear(&p->text);
+    if (p->who.len)
+        dialog_text(v, ROLE_WARNING, p->who, &p->text);
     if (p->body)
         p->body(p->body_arg, v, &p->text);
     make_rows(p, 0);
@@ -84,7 +86,7 @@ static void draw_keys(const struct dialog_page *p, const struct view *v, struct 
     dialog_keys(v, buf_str(&text), ret);
 }
 
-/* The window on the text; what is beyond it is told in its last row. */
+/* The visible part of the text; its last row counts the rest. */
 static void draw_text(struct dialog_page *p, const struct view *v, size_t rows, struct lines *ret)
 {
     size_t count = p->count;
@@ -121,8 +123,8 @@ static void append(struct lines *to, const struct lines *from, const struct scre
     lines_add_all(to, from);
 }
 
-/* Whether what is asked can be read, given so many rows for its text: of a long one the beginning,
- * and that there is more. */
+/* Whether the question is readable with so many rows for its text: of a long one the beginning, and
+ * a note that there is more. */
 static bool is_readable(const struct dialog_page *p, const struct view *v, size_t room)
 {
     return v->rows >= DIALOG_TITLE_ROWS && (room >= LEAST_TEXT_ROWS || room >= p->count);
@@ -255,7 +257,7 @@ static enum dialog_act pass_over(struct dialog_page *p, const struct keypress *k
     return DIALOG_EARLY;
 }
 
-/* Typed before it could be read, or behind words. */
+/* Typed before it was readable, or as part of other text. */
 static bool is_too_early(const struct dialog_page *p, const struct keypress *k)
 {
     int64_t now = clock_mono_ms();
@@ -265,7 +267,7 @@ static bool is_too_early(const struct dialog_page *p, const struct keypress *k)
     return p->open_ms < 0 || now < p->open_ms || now < p->rest_ms;
 }
 
-/* More than one key, or one more behind a letter. */
+/* More than one key, or one more after a letter. */
 static bool is_typing(const struct dialog_page *p, const struct keypress *k)
 {
     int cells;
@@ -385,7 +387,7 @@ static enum dialog_act held_key(struct dialog_page *p)
     return act;
 }
 
-/* Words for the row that takes some, by somebody who went there. A number still answers. */
+/* Text for the row that accepts some, once the user has moved there. A number still answers. */
 static bool begins_words(const struct dialog_page *p, const struct keypress *k)
 {
     char first = k->text.len ? k->text.ptr[0] : ' ';

@@ -14,24 +14,24 @@
  * Nothing is put around it, so that a command can be copied from the terminal as it stands, and 20
  * columns suffice.
  *
- * What cannot be read cannot be answered: where there is no room for the title and two rows of the
- * text (or all of it), a page with a guard says so in the place of all of it and takes Esc alone.
+ * A page that cannot be read cannot be answered: where there is no room for the title and two rows
+ * of the text (or all of it), a page with a guard shows only a note about it and accepts Esc alone.
  *
- * In --plain the last row is the prompt: what Enter would do, or the words. All above it is said
- * once and changes only when something else than the cursor does.
+ * In --plain the last row is the prompt: what Enter would do, or the typed text. The rows above are
+ * printed once and again only when something other than the cursor changes.
  *
- * Nobody answers by accident: what was typed before a dialog could be read is not meant for it, nor
- * is a sentence that somebody begins while it is there. A page with a guard passes over
- * (PANEL_EARLY) every key but Esc, Ctrl-C and those that only move,
+ * Nothing is answered by accident: keys typed before a dialog could be read are not meant for it,
+ * nor is a sentence begun while it appears. A page with a guard passes over (PANEL_EARLY) every key
+ * but Esc, Ctrl-C and those that only move,
  *
  *   until DIALOG_GUARD_MS have gone by since it was drawn first and since the last answer that it
  *   passed over,
  *   until DIALOG_REST_MS have gone by since something was typed that is no answer, or is in the
  *   middle of words; Enter and digits included,
  *
- * and whatever comes in one piece: a paste, or several letters at once. A letter that is an answer
- * is held for DIALOG_HOLD_MS and is none when more is typed within that time. Whoever has moved to
- * the row that takes words writes there: what is typed then opens its line. UI thread.
+ * and all input that arrives in one piece: a paste, or several letters at once. A letter that is an
+ * answer is held for DIALOG_HOLD_MS and is dropped when more is typed within that time. Once the
+ * user has moved to the row for text, typing opens its line. UI thread.
  */
 #pragma once
 
@@ -58,13 +58,14 @@ struct keypress;
 struct dialog_page;
 /* Makes the text for a window of v->cols cells. */
 typedef void (*dialog_body_fn)(void *arg, const struct view *v, struct lines *ret);
-/* Goes on with it until there are so many rows, and gives how many there would be in all. */
+/* Continues it up to so many rows, and returns how many there would be in all. */
 typedef size_t (*dialog_more_fn)(void *arg, size_t rows, struct lines *ret);
 
 struct dialog_page {
     struct arena arena;
     struct str title;
     enum style_role title_role;
+    struct str who;    /* asks, when it is not the main agent: a row above the text; or empty */
     struct str keys;   /* beside Enter and Esc: "Shift-Tab accept edits"; may be empty */
     const char *leave; /* what Esc does: "no" */
     dialog_body_fn body;
@@ -87,14 +88,14 @@ struct dialog_page {
     size_t count;          /* rows of all of it */
     size_t top, text_rows; /* of the window on it; rows there are to be seen */
     int64_t open_ms;       /* it has been there long enough; -1: it was not drawn yet */
-    int64_t rest_ms;       /* until then somebody is typing something else */
+    int64_t rest_ms;       /* until then the user is typing something else */
     bool has_typed;        /* words were: it says how to answer */
     bool has_moved;        /* the cursor was, by the person */
-    char held;             /* a letter that waits for what comes behind it; 0: none */
+    char held;             /* a letter held until it is clear that no more follows; 0: none */
     int64_t held_ms;       /* since then */
 };
 
-/* Everything is zero but for menu flags; title is copied. */
+/* Everything is zero except the menu flags; title is copied. */
 void dialog_page_init(struct dialog_page *p, struct str title, unsigned menu_flags);
 void dialog_page_release(struct dialog_page *p);
 
@@ -112,9 +113,9 @@ enum dialog_act {
 enum dialog_act dialog_page_key(struct dialog_page *p, const struct keypress *k);
 int64_t dialog_page_due(const struct dialog_page *p); /* -1: nothing is held */
 enum dialog_act dialog_page_wake(struct dialog_page *p);
-/* The next page of one dialog: it is guarded as the one before is by now. */
+/* The next page of one dialog: its guard starts as the previous page's is now. */
 void dialog_page_follow(struct dialog_page *p, const struct dialog_page *before);
-/* What was written in the row that takes words. */
+/* The text entered in the row for text. */
 void dialog_page_words(const struct dialog_page *p, struct buf *ret);
 void dialog_page_write(struct dialog_page *p);   /* opens the line for words */
 void dialog_page_close(struct dialog_page *p);   /* the line for words, when it is open */

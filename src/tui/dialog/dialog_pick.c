@@ -1,7 +1,7 @@
 /*
- * dialog_pick: a list to choose from, with what one would get beside it: /resume, /model, /theme
- * and all commands that let a person choose. A wide window has the preview on the right, a narrow
- * one below the list. UI thread.
+ * dialog_pick: a list to choose from, with a preview of the choice: /resume, /model, /theme and all
+ * commands that offer a choice. A wide window has the preview on the right, a narrow one below the
+ * list. UI thread.
  */
 #include "tui/dialog/dialog_pick.h"
 

@@ -14,7 +14,7 @@ struct dialog_pick {
     struct panel panel;
     struct arena arena;
     struct pick pick;
-    size_t at; /* of the choices; what was chosen */
+    size_t at; /* of the choices; the chosen one */
 };
 
 struct dialog_pick *dialog_slider_new(const struct pick *pick);

@@ -3,8 +3,8 @@
  * words; with several questions Tab and the arrows go from one to the other and a last page shows
  * all answers before they are sent. UI thread.
  *
- * The answer is the input with a member "answers" that maps the text of a question to what was
- * chosen: a label, labels joined by ", ", or the words.
+ * The answer is the input with a member "answers" that maps the text of a question to its answer: a
+ * label, labels joined by ", ", or free text.
  */
 #include "json/json.h"
 #include "json/jw.h"
@@ -16,9 +16,9 @@
 struct question {
     struct dialog_page page;
     const struct json *is;
-    size_t options; /* rows; the one behind them takes words */
+    size_t options; /* rows; the one after them is for free text */
     bool is_multi;
-    struct buf words;  /* what was written in that row */
+    struct buf words;  /* the text entered in that row */
     struct buf answer; /* empty: none yet */
 };
 
@@ -96,7 +96,7 @@ static void add_choice(struct buf *answer, struct str text)
     buf_add(answer, text);
 }
 
-/* What is checked, and the words beside it. */
+/* The checked options, and the free text with them. */
 static void keep_checks(struct question *q)
 {
     buf_clear(&q->answer);

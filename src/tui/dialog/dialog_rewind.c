@@ -1,6 +1,7 @@
 /*
- * dialog_rewind: back to before a message: first which one, then what goes back. Files are those
- * that tools have changed; what commands did is not covered, and it says so. UI thread.
+ * dialog_rewind: back to before a message: first choose the message, then what to restore. Only
+ * files changed by tools are covered, not those changed by commands, and the dialog mentions this.
+ * UI thread.
  */
 #include "tui/dialog/dialog_page.h"
 #include "tui/dialog/dialogs.h"

@@ -1,6 +1,6 @@
 /*
- * dialog_secret: one line that nobody else shall read, such as an API key. It is shown as dots,
- * kept nowhere but here, and overwritten when the panel goes. UI thread.
+ * dialog_secret: one line that must stay secret, such as an API key. It is shown as dots, stored
+ * only here, and overwritten when the panel closes. UI thread.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "tui/screen/keypress.h"
 
 #define SECRET_MAX 16384
-#define SECRET_DOTS 24 /* shown at most: how long it is, is said in figures */
+#define SECRET_DOTS 24 /* shown at most: the length is given as a number */
 
 struct secret {
     struct panel panel;
@@ -44,7 +44,7 @@ static void secret_draw(struct panel *p, const struct view *v, struct lines *ret
     dialog_title(v, ROLE_ACCENT, s->title, ret);
     if (v->rows > 5)
         dialog_text(v, ROLE_TEXT, s->text, ret);
-    if (v->plain) /* what is written stands last */
+    if (v->plain) /* the draft stands last */
         dialog_keys(v, buf_str(&keys), ret);
     secret_row(s, v, &row);
     lines_add_cut(ret, lines_at(&row, 0), v->cols, v->ascii);

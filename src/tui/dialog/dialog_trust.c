@@ -1,6 +1,6 @@
 /*
- * dialog_trust: shall the settings of this folder count? Shows what is in them that waits for the
- * answer (host/trust.h: leftOut). While there is something, "no" is under the cursor. UI thread.
+ * dialog_trust: asks whether the settings of this folder apply. Shows which settings wait for the
+ * answer (host/trust.h: leftOut). If there are any, "no" is under the cursor. UI thread.
  */
 #include "json/json.h"
 #include "tui/dialog/dialog_ask.h"

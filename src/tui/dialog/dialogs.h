@@ -1,7 +1,7 @@
 /*
  * The dialogs: one function each makes a panel (panel.h), one reads its result when it is done.
- * Everything handed in is copied. What was typed before a dialog that comes up by itself could be
- * read is no answer (dialog_page.h). UI thread.
+ * Everything handed in is copied. Keys typed before an unexpected dialog could be read are not an
+ * answer (dialog_page.h). UI thread.
  */
 #pragma once
 

@@ -90,7 +90,7 @@ void menu_check(struct menu *m, size_t row, bool on)
         m->rows.ptr[row].is_checked = on;
 }
 
-/* ---- what was typed ---- */
+/* ---- filter ---- */
 
 /* Every word of it is somewhere in the row. */
 static bool row_matches(const struct row *r, struct str filter)

@@ -3,9 +3,9 @@
  *
  * Arrows, Ctrl-P and Ctrl-N, Home, End, Page Up and Page Down move; Enter, a row's number or its
  * letter chooses; with MENU_FILTER one types to narrow it down. Rows that are off are passed over.
- * It draws only what is seen, so ten thousand rows cost no more than ten. In --plain marks are
- * words, and what the cursor is on is said in one row of its own (menu_prompt()), so that moving it
- * changes nothing else. Labels and all are copied. UI thread.
+ * It draws only visible rows, so ten thousand rows cost no more than ten. In --plain marks are
+ * words, and the row under the cursor is printed in a row of its own (menu_prompt()), so that
+ * moving it changes nothing else. Everything is copied. UI thread.
  */
 #pragma once
 
@@ -22,14 +22,14 @@ struct menu;
 enum menu_flags {
     MENU_NUMBERS = 1, /* 1..9 choose the first rows */
     MENU_JUMP = 2,    /* a letter moves to the next row that begins with it */
-    MENU_FILTER = 4,  /* what is typed narrows the list */
+    MENU_FILTER = 4,  /* typing narrows the list */
     MENU_CHECKS = 8,  /* rows are checked with Space or their number; Enter ends it */
     MENU_WHOLE = 16,  /* labels and details are wrapped, never cut */
 };
 
 struct menu_row {
     struct str label;
-    struct str detail; /* faint, behind the label or, where there is no room, below it */
+    struct str detail; /* faint, after the label or, where there is no room, below it */
     char letter;       /* chooses it at once; 0: none */
     bool is_current;   /* the one in force */
     bool is_off;       /* can be seen but not chosen */
@@ -53,12 +53,12 @@ enum menu_act menu_key(struct menu *m, const struct keypress *k);
 bool menu_is_letter(const struct menu *m, struct str typed);
 
 size_t menu_count(const struct menu *m);
-size_t menu_at(const struct menu *m); /* MENU_NOWHERE: nothing matches what was typed */
+size_t menu_at(const struct menu *m); /* MENU_NOWHERE: nothing matches the filter */
 bool menu_is_checked(const struct menu *m, size_t row);
 void menu_check(struct menu *m, size_t row, bool on);
 
 /* At most v->rows rows, the one under the cursor among them. */
 void menu_draw(struct menu *m, const struct view *v, struct lines *ret,
                struct screen_cursor *ret_cursor);
-/* --plain: what Enter would do, and what was typed. One row. */
+/* --plain: what Enter would do, and the filter. One row. */
 void menu_prompt(struct menu *m, const struct view *v, struct lines *ret);

@@ -9,7 +9,7 @@
 #include "tui/dialog/menu_inside.h"
 #include "tui/screen/width.h"
 
-#define MIN_DETAIL 10 /* cells that are worth being shown behind a label */
+#define MIN_DETAIL 10 /* least cells for a detail shown after a label */
 
 static const char *cursor_mark(const struct view *v, bool here)
 {
@@ -33,7 +33,7 @@ static void put_mark(const struct menu *m, const struct view *v, size_t i, struc
         lines_puts(to, r->is_checked ? ROLE_GOOD : style.role, r->is_checked ? "[x] " : "[ ] ");
 }
 
-/* How many bytes here are what was typed. */
+/* How many bytes here match the filter. */
 static size_t found_here(struct str filter, struct str text)
 {
     struct str word;
@@ -45,7 +45,7 @@ static size_t found_here(struct str filter, struct str text)
     return 0;
 }
 
-/* The label, with what was typed marked in it. */
+/* The label, with matches of the filter marked. */
 static void put_label(const struct menu *m, struct str label, struct style style, struct lines *to)
 {
     unsigned short places[FUZZY_MAX_QUERY];
@@ -85,7 +85,7 @@ enum fit {
     FIT_LETTERS,  /* the same of a name, which has no words to break between */
 };
 
-/* What is being written becomes rows. */
+/* Turns the text being edited into rows. */
 static void fit(struct menu *m, const struct view *v, enum fit how, int indent, struct lines *ret)
 {
     int cols = v->cols;
@@ -111,7 +111,7 @@ static void fit(struct menu *m, const struct view *v, enum fit how, int indent, 
     lines_release(&blank);
 }
 
-/* The detail on rows of its own. */
+/* The detail on separate rows. */
 static void draw_below(struct menu *m, const struct view *v, const struct row *r, int indent,
                        struct lines *ret)
 {

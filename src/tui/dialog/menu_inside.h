@@ -1,5 +1,5 @@
 /*
- * What a menu is, for its own files: menu.c has rows and keys, menu_draw.c what is seen of them.
+ * The menu, for its own files: menu.c has rows and keys, menu_draw.c the drawing.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * Panels: whatever takes the keys for a while in the place of the editor (dialogs, pickers,
  * sliders), or the whole window (the transcript view).
  *
- * A panel knows nothing of its surroundings: it draws into lines and answers to keys. Whoever
- * opened it (the app) reads its result from the panel's own functions when it says that it is
- * done. One at a time is shown; the app keeps those that wait. UI thread.
+ * A panel knows nothing of its surroundings: it draws into lines and answers to keys. The app,
+ * which opened it, reads its result from the panel's own functions once it is done. One at a time
+ * is shown; the app keeps those that wait. UI thread.
  */
 #pragma once
 
@@ -31,7 +31,8 @@ enum panel_state {
     /* Open, and the key was typed before the panel could be read: it was meant for whatever had the
      * keys then. */
     PANEL_EARLY,
-    PANEL_HELD, /* open; whose key it is shows at due(), or when PANEL_EARLY is said of another */
+    PANEL_HELD, /* open; decides about the key at due(), or when PANEL_EARLY is returned for another
+                 */
 };
 
 struct panel_kind {
@@ -64,4 +65,5 @@ struct panel_log {
     }
 void panel_log_release(struct panel_log *log);
 void panel_log_show(struct panel_log *log, const struct lines *drawn, struct screen *s);
-void panel_log_forget(struct panel_log *log); /* the panel is closed: the next one is said whole */
+void panel_log_forget(
+    struct panel_log *log); /* the panel is closed: the next one is printed in full */

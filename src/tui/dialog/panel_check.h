@@ -1,5 +1,5 @@
 /*
- * For tests of panels: keys by name, the panel as text. Include behind cmocka.h.
+ * For tests of panels: keys by name, the panel as text. Include after cmocka.h.
  *
  *     struct panel *p = dialog_pick_new(&pick);
  *     assert_int_equal(panel_keys(p, "down down enter"), PANEL_DONE);
@@ -44,7 +44,7 @@ static inline bool panel_is_ascii(struct str text)
     return true;
 }
 
-/* What it draws, a newline behind each row. Every row fits, and so does the number of them. */
+/* The drawn rows, a newline after each. Every row fits, and so does the number of them. */
 static inline void panel_text(struct panel *p, int cols, int rows, enum panel_look look,
                               struct buf *ret)
 {
@@ -107,7 +107,7 @@ static inline void panel_fits(struct panel *p)
     }
 }
 
-/* Names with spaces between them; what is no name is typed. */
+/* Key names separated by spaces; anything else is typed as text. */
 static inline enum panel_state panel_keys(struct panel *p, const char *keys)
 {
     CLEANUP(buf_release) struct buf shown = BUF_INIT(1 << 20);
@@ -123,7 +123,7 @@ static inline enum panel_state panel_keys(struct panel *p, const char *keys)
         panel_text(p, 80, 24, LOOK_NORMAL, &shown);
         assert_true(keypress_parse(name, &k));
         state = p->kind->key(p, &k);
-        if (state == PANEL_HELD && !rest.len) { /* nothing is typed behind it */
+        if (state == PANEL_HELD && !rest.len) { /* nothing is typed after it */
             clock_advance_ms(DIALOG_HOLD_MS);
             state = p->kind->wake(p);
         }
@@ -133,7 +133,7 @@ static inline enum panel_state panel_keys(struct panel *p, const char *keys)
     return state;
 }
 
-/* Long enough that nobody can have typed ahead. */
+/* Long enough to rule out type-ahead. */
 static inline void panel_wait(struct panel *p)
 {
     CLEANUP(buf_release) struct buf shown = BUF_INIT(1 << 20);

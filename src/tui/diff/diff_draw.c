@@ -1,7 +1,7 @@
 /*
  * diff_draw: every line is colored by its language, laid on the background of its kind, marked
  * where its words differ from its partner's, and wrapped beside its number. One line at a time, and
- * no further than somebody looks, so a large change costs what is seen of it. UI thread.
+ * only as far as the view reaches, so a large change costs only its visible part. UI thread.
  */
 #include "tui/diff/diff_draw.h"
 

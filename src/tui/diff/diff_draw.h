@@ -25,7 +25,7 @@ struct diff_draw {
     size_t budget;                     /* for comparing words */
     size_t line_count;                 /* drawn so far */
     bool is_full;                      /* as many rows as there may be, and one more */
-    struct lines rows;                 /* what is drawn */
+    struct lines rows;                 /* the drawn rows */
     struct lines colored, laid, front; /* memory that is used again */
     VEC(size_t) line_of;               /* for each row, the lines that are complete before it */
 
@@ -44,13 +44,13 @@ void diff_draw_begin(struct diff_draw *d, const struct diff_view *view, size_t l
 /* How many more lines are worth being gathered for a hunk. */
 size_t diff_draw_room(const struct diff_draw *d);
 void diff_draw_hunk(struct diff_draw *d, const struct diff_line *lines, size_t count);
-/* total: lines of all hunks. Adds the rows and what is to be said of the rest. */
+/* total: lines of all hunks. Adds the rows and a note about the rest. */
 void diff_draw_end(struct diff_draw *d, size_t total, struct lines *ret);
 
-/* The same as far as somebody looks: a hunk, whose lines are lent until it is drawn, up to so many
- * rows of all. */
+/* The same for the visible part: a hunk, whose lines are lent until it is drawn, up to so many rows
+ * of all. */
 void diff_draw_open(struct diff_draw *d, const struct diff_line *lines, size_t count);
 bool diff_draw_go(struct diff_draw *d, size_t rows); /* true: that hunk is drawn */
 void diff_draw_release(struct diff_draw *d);
-/* How many rows these lines will be. Most lines are told by their length alone. */
+/* How many rows these lines will be. For most lines their length suffices. */
 size_t diff_draw_count(struct diff_draw *d, const struct diff_line *lines, size_t count);

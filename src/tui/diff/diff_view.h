@@ -16,7 +16,7 @@ struct diff_view {
     const struct json *patch; /* structuredPatch of a result: [{oldStart, …, lines: ["-…", …]}] */
     struct str path;          /* for highlighting */
     int cols;
-    size_t max_rows; /* the rest is told as "… 120 more lines (Ctrl-O)"; 0: all of it */
+    size_t max_rows; /* the rest is counted as "… 120 more lines (Ctrl-O)"; 0: all of it */
     bool ascii;
 };
 void diff_view_draw(const struct diff_view *v, struct lines *ret);
@@ -25,11 +25,11 @@ void diff_view_draw_new(const struct diff_view *v, struct str text, struct lines
 size_t diff_view_lines(struct str text); /* how many these are */
 void diff_view_count(const struct json *patch, size_t *ret_added, size_t *ret_removed);
 
-/* A change that has not been made: what Edit, MultiEdit, Write and NotebookEdit would do, from the
- * call's input (which must outlive it) and the file as it is now. The rows are drawn as far as
- * somebody looks; how->max_rows is 0. */
+/* A change not made yet: what Edit, MultiEdit, Write and NotebookEdit would do, from the call's
+ * input (which must outlive it) and the file as it is now. Only the visible rows are drawn;
+ * how->max_rows is 0. */
 struct diff_preview;
-/* NULL: the call is none of these, or it cannot be told. */
+/* NULL: the call is none of these, or its effect cannot be computed. */
 struct diff_preview *diff_preview_new(struct str tool, const struct json *input, const char *dir,
                                       const struct diff_view *how);
 void diff_preview_free(struct diff_preview *p);

@@ -35,7 +35,7 @@ struct diff_preview {
     size_t hunk;                 /* being drawn */
     struct diff_draw draw;
     size_t rows;  /* of all of it */
-    size_t given; /* rows that somebody has */
+    size_t given; /* rows handed out */
 };
 
 static void gather_hunk(struct diff_preview *p, const struct patch_hunk *h)

@@ -1,8 +1,8 @@
 /*
  * The words that differ between two lines that are versions of each other.
  *
- * Words, runs of spaces and single signs are compared. The work is bounded: by the length of what
- * is between the common beginning and the common end, and by a budget for all lines together. Two
+ * Words, runs of spaces and single signs are compared. The work is bounded: by the length of the
+ * part between the common beginning and the common end, and by a budget for all lines together. Two
  * lines that have little in common are not compared. Pure.
  */
 #pragma once

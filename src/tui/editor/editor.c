@@ -1,6 +1,6 @@
 /*
- * The editor: who gets a key. A list of completions first, then a search, vim's modes, the table of
- * keys, and what is left is text. UI thread.
+ * The editor: dispatches keys. A list of completions comes first, then a search, vim's modes, the
+ * table of keys, and everything else is text. UI thread.
  */
 #include "tui/editor/editor.h"
 
@@ -168,7 +168,7 @@ enum editor_act editor_key(struct editor *e, const struct keypress *k, int64_t n
 
 /* --- search ---------------------------------------------------------------------------------- */
 
-/* What was found becomes the text. */
+/* The match becomes the text. */
 static void search_take(struct editor *e)
 {
     if (e->search.place != SIZE_MAX)

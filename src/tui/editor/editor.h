@@ -1,5 +1,5 @@
 /*
- * The editor: where a person writes.
+ * The editor of the prompt.
  *
  * Several lines of text with undo, a kill ring, words, history, folded pastes, completion and, when
  * wanted, vim's modes. It answers to keys and draws itself into lines; what a key means beyond the
@@ -25,7 +25,7 @@ enum editor_act {
     EDITOR_UNUSED,  /* not ours: the app's keys (Esc, Ctrl-C, Ctrl-O, Shift-Tab, …) */
     EDITOR_SEND,    /* Enter: editor_take() */
     EDITOR_OPEN,    /* Ctrl-G: the text in $EDITOR, then editor_set() */
-    EDITOR_QUEUE,   /* Up while it is empty: edit what is queued, else editor_older() */
+    EDITOR_QUEUE,   /* Up while it is empty: edit the queued messages, else editor_older() */
 };
 
 /* What the first character makes of the text. */
@@ -39,8 +39,8 @@ enum editor_mode {
 struct editor_spec {
     bool vim;
     bool ascii;
-    /* Prompts of earlier runs, newest first, for Up and Ctrl-R: asked for when first needed. The
-     * i-th, or false. Lent until the next call. What was taken since, the editor knows itself. */
+    /* Prompts of earlier runs, newest first, for Up and Ctrl-R: read when first needed. The i-th,
+     * or false. Lent until the next call. The editor itself remembers later ones. */
     bool (*past)(void *arg, size_t i, struct str *ret);
     void *past_arg;
     struct completer *completer; /* complete.h; NULL: nothing is completed. Lent */

@@ -1,6 +1,6 @@
 /*
  * The editor as rows: the prompt's mark, the text around the cursor, and below it the list of
- * completions or the search. Costs what is seen. UI thread.
+ * completions or the search. The cost depends on the visible part only. UI thread.
  */
 #include <stdint.h>
 
@@ -16,7 +16,7 @@
 
 /* --- one row --------------------------------------------------------------------------------- */
 
-/* What is set off from the rest: a selection, or what a search found. */
+/* A highlighted range: a selection, or a match of the search. */
 struct span_of {
     size_t from, to;
     struct style style;
@@ -109,7 +109,7 @@ static int mark_cells(const struct view *v)
     return v->cols < MARK_FROM ? 0 : MARK_CELLS;
 }
 
-/* A row has a cell to spare behind its text: for the cursor, or the space between two words. */
+/* A row has a spare cell after its text: for the cursor, or the space between two words. */
 static int text_width(const struct view *v)
 {
     int width = v->cols - mark_cells(v) - 1;
@@ -173,7 +173,7 @@ static void draw_hint(const struct editor *e, const struct view *v, struct str h
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-/* The end of what is looked for, when there is no room for all of it. */
+/* The end of the search text, when there is no room for all of it. */
 static struct str query_end(struct str query, int cells)
 {
     while (width_of(query) > cells) {
@@ -184,7 +184,7 @@ static struct str query_end(struct str query, int cells)
     return query;
 }
 
-/* behind: what is said after the question, if there is room: for all of it, or may_cut. */
+/* behind: the note after the search text, if there is room: for all of it, or may_cut. */
 static void draw_query(const struct editor *e, const struct view *v, struct str behind,
                        bool may_cut, struct lines *ret, struct screen_cursor *cursor)
 {
@@ -209,7 +209,7 @@ static void draw_query(const struct editor *e, const struct view *v, struct str 
     lines_end(ret);
 }
 
-/* What was found, in the place of the text; in one row, behind the question. */
+/* The match, in place of the text; in one row, after the search text. */
 static void draw_search(struct editor *e, const struct view *v, size_t rows, struct lines *ret,
                         struct screen_cursor *cursor)
 {

@@ -46,7 +46,7 @@ struct editor {
     int goal_col;       /* of Up and Down; -1: where the cursor is */
     const char *note;   /* what the last key could not do; NULL: nothing */
     struct buf stash;   /* Ctrl-S */
-    struct buf name;    /* of the key at hand */
+    struct buf name;    /* of the current key */
 
     int width;   /* cells of a row, when it was last drawn */
     size_t top;  /* the first row seen, by its start */

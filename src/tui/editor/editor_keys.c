@@ -263,7 +263,7 @@ static enum editor_act key_yank_older(struct editor *e)
 
 /* --- earlier prompts ------------------------------------------------------------------------- */
 
-/* What was being written, folded pastes and all. */
+/* The draft, including folded pastes. */
 static void put_bytes(struct editor *e, struct str bytes)
 {
     editor_text_step(&e->text);

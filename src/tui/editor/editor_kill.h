@@ -1,5 +1,5 @@
 /*
- * The kill ring: what was cut or copied, newest last. Bounded in number and in bytes. UI thread.
+ * The kill ring: cut or copied text, newest last. Bounded in number and in bytes. UI thread.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct editor_kills {
 
 void editor_kills_release(struct editor_kills *r);
 void editor_kills_add(struct editor_kills *r, struct str text, bool is_lines);
-/* Joins the newest one, in front of it or behind. */
+/* Joins the newest one, before or after it. */
 void editor_kills_join(struct editor_kills *r, struct str text, bool before);
 /* The text that things were cut from is given up: from here on they hold their pastes themselves.
  */

@@ -142,7 +142,7 @@ struct editor_atom editor_layout_atom(const struct editor_text *t, size_t at, in
 static size_t row_end(const struct editor_text *t, const struct segment *s, size_t from, int width)
 {
     size_t at = from;
-    size_t word = from; /* behind the last space */
+    size_t word = from; /* after the last space */
     int col = 0;
 
     while (at < s->to) {

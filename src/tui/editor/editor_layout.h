@@ -3,7 +3,7 @@
  *
  * Only the rows around a place are made: lines are broken between words, and a line of more than a
  * few thousand bytes begins anew every few thousand, so that no row depends on more text than that.
- * Drawing a text of a megabyte costs what drawing what is seen of it costs. UI thread.
+ * Drawing a text of a megabyte costs no more than drawing its visible part. UI thread.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ struct editor_atom {
 /* What stands at `at`, which is no newline, in a row `width` cells wide, at cell `col` of it. */
 struct editor_atom editor_layout_atom(const struct editor_text *t, size_t at, int col, int width);
 
-/* The row of `at`, with so many before and behind it if there are: *ret_index is its place in the
+/* The row of `at`, with up to so many rows before and after it: *ret_index is its place in the
  * list. Rows are at most width + 1 cells wide: a space between words may hang over. */
 struct editor_around {
     editor_row_vec rows;

@@ -13,7 +13,7 @@
 #include "tui/screen/line.h"
 #include "tui/screen/width.h"
 
-#define MAX_WORD 512       /* bytes; nobody completes more */
+#define MAX_WORD 512       /* bytes; longer words are not completed */
 #define LIST_MIN_DETAIL 10 /* cells */
 
 /* --- the word -------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static bool word_is_command(struct str text, size_t cursor)
     return true;
 }
 
-/* @word or @"words, the sign at the start of the text or behind a blank or a bracket. */
+/* @word or @"words, the sign at the start of the text or after a blank or a bracket. */
 static bool word_is_file(struct str text, size_t cursor, size_t *ret_from)
 {
     size_t from = cursor;
@@ -64,7 +64,7 @@ static bool word_is_file(struct str text, size_t cursor, size_t *ret_from)
     return false;
 }
 
-/* What was typed behind the sign. */
+/* The text typed after the sign. */
 static struct str word_typed(struct str text, size_t from, size_t cursor)
 {
     struct str typed = str_make(text.ptr + from + 1, cursor - from - 1);
@@ -141,7 +141,7 @@ static size_t list_chosen(const struct editor_list *l)
     return l->chosen < count ? l->chosen : count - 1;
 }
 
-/* Behind the word, or its rest when the cursor stands in the middle of it. */
+/* The end of the word, also when the cursor stands in the middle of it. */
 static size_t word_end(const struct editor_list *l, const struct editor_text *t)
 {
     struct str text = editor_text_str(t);
@@ -173,7 +173,7 @@ void editor_list_enter(struct editor_list *l, const struct editor_text *t)
         l->chosen = next;
 }
 
-/* Whether what is typed can be nothing but the beginning of it. */
+/* Whether the typed text can only be the beginning of it. */
 static bool list_is_meant(const struct editor_list *l, const struct editor_text *t,
                           const struct completion *c)
 {
@@ -201,7 +201,7 @@ bool editor_list_take(struct editor_list *l, struct editor_text *t)
     editor_text_replace(t, l->from, to, buf_str(&with));
     l->is_open = false;
     if (is_folder)
-        editor_list_look(l, t); /* what is in it */
+        editor_list_look(l, t); /* the contents of the folder */
     return is_whole;
 }
 
@@ -241,7 +241,7 @@ static void put_name(const struct completion *c, enum style_role role, struct li
     lines_put(ret, STYLE(role), str_from(c->text, at));
 }
 
-/* Cells for names, so that what is said about them stands in a column. */
+/* Cells for names, so that their descriptions form a column. */
 static int names_width(const struct editor_list *l, size_t first, size_t rows, int cols)
 {
     int widest = 0;
@@ -254,7 +254,7 @@ static int names_width(const struct editor_list *l, size_t first, size_t rows, i
     return widest < cols / 2 ? widest : cols / 2;
 }
 
-/* What is said about a name, where there is room for more than its first letters. */
+/* The description of a name, where there is room for more than its first letters. */
 static void put_detail(struct str detail, int names, int cols, struct lines *row)
 {
     int gap = names - lines_column(row);

@@ -1,6 +1,6 @@
 /*
- * The list of completions under the editor: which word is being completed, what is chosen, and what
- * becomes of the text then. UI thread.
+ * The list of completions under the editor: which word is being completed, which entry is chosen,
+ * and the resulting text. UI thread.
  */
 #pragma once
 
@@ -39,10 +39,10 @@ bool editor_list_shows(const struct editor_list *l);
 void editor_list_move(struct editor_list *l, int by);
 /* Where a folder is chosen that stands there already: the first name in it. */
 void editor_list_enter(struct editor_list *l, const struct editor_text *t);
-/* Puts in what is chosen. True: that is a whole command, which Enter may send: the person has moved
- * to it, or typed how it begins. One that merely has the letters in it was perhaps not meant. */
+/* Inserts the chosen entry. True: it is a whole command, which Enter may send, because the user
+ * moved to it or typed its beginning. One that merely contains the letters may not be meant. */
 bool editor_list_take(struct editor_list *l, struct editor_text *t);
-/* Whether what is chosen stands there already, by this or another name. */
+/* Whether the chosen entry is typed in full already, by this or another name. */
 bool editor_list_is_typed(const struct editor_list *l, const struct editor_text *t);
 /* Something came in. True: draw again. */
 bool editor_list_news(struct editor_list *l);

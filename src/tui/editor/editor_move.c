@@ -27,7 +27,7 @@ size_t editor_move_len(const struct editor_text *t, size_t at)
     if (is_fold(t, at))
         return EDITOR_FOLD_CHAR;
     len = width_next(rest, &cells);
-    /* Some characters take the next one along, whatever it is; a paste stands alone. */
+    /* Some characters take any next one along; a paste stands alone. */
     for (size_t i = 1; i < len; i++) {
         if (is_fold(t, at + i))
             return i;

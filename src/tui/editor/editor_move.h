@@ -15,7 +15,7 @@ struct editor_text;
 size_t editor_move_len(const struct editor_text *t, size_t at);
 size_t editor_move_next(const struct editor_text *t, size_t at);
 size_t editor_move_prev(const struct editor_text *t, size_t at);
-/* The start of a grapheme at or behind `at`. */
+/* The start of a grapheme at or after `at`. */
 size_t editor_move_snap(const struct editor_text *t, size_t at);
 
 size_t editor_move_line_start(const struct editor_text *t, size_t at);

@@ -1,6 +1,5 @@
 /*
- * Earlier prompts and the search in them. Nothing is asked for before somebody goes back. UI
- * thread.
+ * Earlier prompts and the search in them. Nothing is loaded before the user goes back. UI thread.
  */
 #include "tui/editor/editor_past.h"
 
@@ -35,7 +34,7 @@ void editor_past_release(struct editor_past *p)
     buf_release(&p->draft);
 }
 
-/* What is new makes others repetitions: they are looked at again when somebody goes back. */
+/* A new prompt makes others repetitions: they are checked again when the user goes back. */
 static void past_forget(struct editor_past *p)
 {
     p->others.len = 0;

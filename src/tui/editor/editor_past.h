@@ -22,20 +22,20 @@ struct editor_spec;
 /* A prompt of this run. */
 struct editor_said {
     char *text;
-    editor_fold_vec folds; /* what was pasted into it */
+    editor_fold_vec folds; /* pastes in it */
 };
 
 struct editor_past {
     bool (*past)(void *arg, size_t i, struct str *ret);
     void *past_arg;
     VEC(struct editor_said) mine; /* oldest first */
-    /* those of earlier runs that are no repetition, as far as anybody has gone back */
+    /* those of earlier runs that are no repetition, as far as the user has gone back */
     VEC(size_t) others; /* their places in `past` */
     size_t looked;      /* how many of `past` were looked at */
     struct map seen;    /* by hash */
     /* going through them with Up and Down */
-    size_t place;     /* 0: what is being written; i: the i-th */
-    struct buf draft; /* what was being written, as the text has it */
+    size_t place;     /* 0: the draft; i: the i-th */
+    struct buf draft; /* the draft, as the text has it */
 };
 
 void editor_past_init(struct editor_past *p, const struct editor_spec *spec);
@@ -44,12 +44,12 @@ void editor_past_release(struct editor_past *p);
 void editor_past_add(struct editor_past *p, struct str text, const editor_fold_vec *folds);
 /* The i-th, from 0; false: there are no more. Lent until the next call. */
 bool editor_past_get(struct editor_past *p, size_t i, struct str *ret);
-/* What of it was pasted; NULL: nothing, or nobody knows any more. */
+/* The pastes in it; NULL: none, or no longer known. */
 const editor_fold_vec *editor_past_folds(const struct editor_past *p, size_t i);
 
 struct editor_search {
     bool is_open;
-    bool failed; /* nothing (more) matches: what is shown is the last that did */
+    bool failed; /* no further match: the last one is still shown */
     struct buf query;
     size_t place; /* of the match, from 0; SIZE_MAX: none yet */
     size_t at;    /* where in it */

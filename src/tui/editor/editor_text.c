@@ -52,7 +52,7 @@ void editor_text_step(struct editor_text *t)
     t->log.step++;
 }
 
-/* What was undone can no longer be done again. */
+/* Undone changes can no longer be redone. */
 static void log_forget_undone(struct editor_log *l)
 {
     if (l->done == l->changes.len)
@@ -61,7 +61,7 @@ static void log_forget_undone(struct editor_log *l)
     l->changes.len = l->done;
 }
 
-/* The older half of what is remembered, when it is too much. */
+/* Drops the older half of the log when it is too long. */
 static void log_trim(struct editor_log *l)
 {
     size_t drop = l->changes.len / 2;
@@ -83,7 +83,7 @@ static void log_trim(struct editor_log *l)
     l->done = l->changes.len;
 }
 
-/* Whether what is put in there goes on with the last change. */
+/* Whether the inserted text continues the last change. */
 static bool log_goes_on(const struct editor_log *l, size_t at)
 {
     const struct editor_change *last;
@@ -130,7 +130,7 @@ bool editor_text_replace(struct editor_text *t, size_t from, size_t to, struct s
         return false;
     }
     log_add(t, from, removed, with);
-    /* What is put in may be a part of this text: the log's copy stays where it is. */
+    /* The new text may be a part of this text: the log's copy stays where it is. */
     with = str_make(t->log.text.ptr + t->log.text.len - with.len, with.len);
     bytes_replace(t, from, removed.len, with);
     log_trim(&t->log);
@@ -223,8 +223,8 @@ static size_t count_lines(struct str s)
     return count + (s.len && s.ptr[s.len - 1] != '\n');
 }
 
-/* Its number when the same was pasted before, as it is whenever somebody goes up and down in the
- * prompts; else the next one. */
+/* Its number when the same text was pasted before, as happens whenever the user moves up and down
+ * in the prompts; else the next one. */
 static size_t paste_number(const struct editor_text *t, struct str text)
 {
     size_t n = 0;

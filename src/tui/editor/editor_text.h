@@ -1,9 +1,9 @@
 /*
  * The editor's text: bytes, a cursor, a way back, and pastes that are folded.
  *
- * All changes go through editor_text_replace(), which writes down what was there; a step is what
- * one undo takes back. A folded paste is one character of the text (private use, U+10F000 and up),
- * so that moving over it, deleting it and undoing that need no code of their own; such characters
+ * All changes go through editor_text_replace(), which logs the replaced text; a step is what one
+ * undo takes back. A folded paste is one character of the text (private use, U+10F000 and up), so
+ * that moving over it, deleting it and undoing that need no code of their own; such characters
  * never come in from outside. The cursor is always at the start of a grapheme. UI thread.
  */
 #pragma once
@@ -28,7 +28,7 @@ struct editor_paste {
     size_t lines;
 };
 
-/* Removed and added bytes are in the log's text, one behind the other. */
+/* Removed and added bytes are in the log's text, one after the other. */
 struct editor_change {
     size_t at, removed, added;
     size_t text;   /* where in the log */
@@ -38,7 +38,7 @@ struct editor_change {
 
 struct editor_log {
     VEC(struct editor_change) changes;
-    size_t done; /* of these; what is behind can be done again */
+    size_t done; /* of these; later ones can be redone */
     struct buf text;
     unsigned step;
 };
@@ -61,8 +61,8 @@ static inline struct str editor_text_str(const struct editor_text *t)
     return buf_str(&t->bytes);
 }
 
-/* Puts `with` in the place of [from, to); the cursor stands behind it. with: as typed_clean() has
- * it, or bytes that came from this text. False: no room. */
+/* Replaces [from, to) by `with`; the cursor stands after it. with: as typed_clean() has it, or
+ * bytes that came from this text. False: no room. */
 bool editor_text_replace(struct editor_text *t, size_t from, size_t to, struct str with);
 /* From outside: cleaned first. */
 bool editor_text_insert(struct editor_text *t, struct str text);

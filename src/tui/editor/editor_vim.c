@@ -1,8 +1,7 @@
 /*
  * Vim's modes. A command is gathered key by key (count, operator, count, motion) and carried out
  * when it is complete; the keys of the last one that changed something are kept, and "." presses
- * them again. What a whole command changes is one step of undo, what is typed in insert mode
- * included. UI thread.
+ * them again. A whole command is one undo step, including text typed in insert mode. UI thread.
  */
 #include "tui/editor/editor_vim.h"
 
@@ -133,7 +132,7 @@ static void vim_over(struct editor *e, char op, size_t from, size_t to, bool is_
         lines = at_start && to > from;
     }
     if (to <= from && op != 'c')
-        return; /* nothing to cut, and what was cut stays */
+        return; /* nothing to cut, and the register stays */
     if (op == 'd' && at_start && to > editor_move_line_end(t, from) &&
         vim_spaces_end(t, to) == editor_move_line_end(t, to))
         lines = true; /* all that these lines have */
@@ -466,7 +465,7 @@ static enum editor_act vim_char(struct editor *e, struct str c)
     if ((key == 'w' || key == 'W') && v->op == 'c' &&
         editor_move_class(&e->text, e->text.cursor) != CLASS_NONE &&
         editor_move_class(&e->text, e->text.cursor) != CLASS_SPACE) {
-        /* cw changes the word, not the space behind it */
+        /* cw changes the word, not the space after it */
         to = vim_word_rest(&e->text, vim_times(v), key == 'W');
         vim_go(e, 'e', REACH_OVER, to);
         return EDITOR_NOTHING;

@@ -1,6 +1,6 @@
 /*
  * Vim's modes for the editor: normal, insert, visual and visual line, with operators, motions, text
- * objects, counts and ".". In insert mode keys do what they do without vim, but for Esc. UI thread.
+ * objects, counts and ".". In insert mode all keys except Esc work as without vim. UI thread.
  */
 #pragma once
 
@@ -50,17 +50,17 @@ struct editor_vim {
     size_t find_len;
     int goal_col; /* of j and k; -1: none */
     /* for "." */
-    struct vim_keys recorded; /* the command at hand */
+    struct vim_keys recorded; /* the current command */
     struct vim_keys last;     /* the last one that changed something */
     bool is_recording;
-    bool has_changed; /* something, by the command at hand */
+    bool has_changed; /* set by the current command */
     bool is_repeating;
 };
 
 void editor_vim_init(struct editor_vim *v, bool is_on);
 void editor_vim_release(struct editor_vim *v);
 enum editor_act editor_vim_key(struct editor *e, const struct keypress *k);
-/* In normal mode the cursor stands on a character, never behind the last one of a line. */
+/* In normal mode the cursor stands on a character, never after the last one of a line. */
 void editor_vim_settle(struct editor *e);
 void editor_vim_sent(struct editor_vim *v); /* the text is gone: insert mode */
 
@@ -117,7 +117,7 @@ size_t vim_word_rest(const struct editor_text *t, unsigned count, bool big);
 /* f F t T and a character. */
 enum vim_reach vim_find(const struct editor_vim *v, const struct editor_text *t, char key,
                         unsigned count, size_t *ret_to);
-/* A text object: i or a, and w W " ' ` ( ) b [ ] { } B < > p; so many of them, or so far out, but
- * for quotes. False: there is none, or there are not so many. */
+/* A text object: i or a, and w W " ' ` ( ) b [ ] { } B < > p; count: so many of them, or so many
+ * levels out (quotes have none). False: there is none, or there are not so many. */
 bool vim_object(const struct editor_text *t, char kind, char key, unsigned count, size_t *ret_from,
                 size_t *ret_to);

@@ -1,5 +1,5 @@
 /*
- * What vim's commands do to the text: operators on a range, and those that need none. Whoever calls
+ * What vim's commands do to the text: operators on a range, and those that need none. The caller
  * has begun a step of undo. UI thread.
  */
 #include <string.h>

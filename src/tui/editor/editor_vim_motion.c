@@ -414,7 +414,7 @@ static bool object_brackets(const struct editor_text *t, bool around, char open,
     return true;
 }
 
-/* So many, each with the empty lines behind it, or paragraphs and empty lines alike. */
+/* So many, each with the empty lines after it, or paragraphs and empty lines alike. */
 static bool object_paragraph(const struct editor_text *t, bool around, unsigned count,
                              size_t *ret_from, size_t *ret_to)
 {
@@ -426,7 +426,7 @@ static bool object_paragraph(const struct editor_text *t, bool around, unsigned 
         from = editor_move_line_start(t, from - 1);
     to = editor_move_line_end(t, t->cursor);
     for (unsigned i = 0; i < count * (around ? 2 : 1); i++) {
-        bool is_due = i && !(around && i % 2); /* the last one may have nothing behind it */
+        bool is_due = i && !(around && i % 2); /* the last one may have nothing after it */
 
         if (is_due && to == t->bytes.len)
             return false;

@@ -1,5 +1,5 @@
 /*
- * Vim's visual modes: what is selected, and what commands do to it. UI thread.
+ * Vim's visual modes: the selection, and what commands do to it. UI thread.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Text that a person looks for: letters match in either case, of any alphabet, unless the query has
- * a capital.
+ * Search text of the user: letters match in either case, of any alphabet, unless the query has a
+ * capital.
  */
 #pragma once
 

@@ -24,7 +24,7 @@ struct lexer {
     const struct code_language *lang;
     struct str text;
     size_t at;
-    size_t plain_from; /* what is between it and `at` has no color and was not put yet */
+    size_t plain_from; /* text between it and `at` has no color and was not added yet */
     int state;
     bool is_line_start; /* only white space before */
     struct lines *out;

@@ -38,4 +38,4 @@ struct code_language {
 /* NULL: not known. */
 const struct code_language *code_language_find(struct str name);
 const struct code_language *code_language_of_file(struct str path);
-const struct code_language *code_language_at(size_t i); /* NULL behind the last */
+const struct code_language *code_language_at(size_t i); /* NULL after the last */

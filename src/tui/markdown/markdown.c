@@ -1,8 +1,8 @@
 /*
- * markdown: lines go into a splitter as they are complete, and the blocks that come out are drawn
- * when somebody takes them, for the window as it is then. The tail is what comes out of a copy of
- * the splitter that is told that the text ends here. All that a block looks like depends on the
- * text before it and on nothing else, so the pieces the text came in do not matter. UI thread.
+ * markdown: complete lines go into a splitter, and the blocks that come out are drawn when they are
+ * taken, for the window of that moment. The tail comes out of a copy of the splitter that is fed
+ * the end of the text. The look of a block depends on the text before it and on nothing else, so it
+ * does not matter how the text was cut into pieces. UI thread.
  */
 #include "tui/markdown/markdown.h"
 
@@ -52,7 +52,7 @@ void markdown_free(struct markdown *m)
 
 /* --- Lines --- */
 
-/* Where a line without end is cut: behind a space, or else between characters. */
+/* Where an overlong line is cut: after a space, or else between characters. */
 static size_t line_cut(struct str line)
 {
     size_t n = MARKDOWN_MAX_PIECE;
@@ -73,7 +73,7 @@ static void markdown_line(struct markdown *m, struct str line)
     m->line_is_rest = false;
 }
 
-/* The pieces of a line that is complete or too long; what is left goes on. */
+/* The pieces of a line that is complete or too long; the rest waits for more. */
 static struct str markdown_pieces(struct markdown *m, struct str text, bool is_complete)
 {
     while (text.len > MARKDOWN_MAX_PIECE) {

@@ -27,7 +27,7 @@ struct inline_draw {
     const struct markdown_inline *how;
     unsigned strong, em, strike, code, links; /* how many of them we are in */
     uint16_t link;
-    struct buf target; /* of a link that the terminal cannot open: told behind its text */
+    struct buf target; /* of a link that the terminal cannot open: shown after its text */
     struct buf shown;  /* the text of that link */
     bool is_line_start;
 };
@@ -229,8 +229,8 @@ static int inline_block(MD_BLOCKTYPE type, void *detail, void *arg)
     return 0;
 }
 
-/* Prose that its writer has broken into lines of some width flows again; a shorter line was meant
- * to end where it does, as were those that say so. */
+/* Prose with hard line breaks at some width is reflowed; a shorter line was meant to end there, as
+ * were lines marked so. */
 static bool line_flows(struct str line)
 {
     return line.len >= FLOWS && !str_ends(line, STR("  ")) && !str_ends(line, STR("\\"));

@@ -1,5 +1,5 @@
 /*
- * What is within a block of markdown: emphasis, code, links, entities, line breaks.
+ * The inside of a block of markdown: emphasis, code, links, entities, line breaks.
  *
  * The text is drawn as lines that are not wrapped yet. A line break of the source stays one, as
  * models mean it, unless the line is so long that it is just prose of some width. Pure; UI thread.
@@ -19,7 +19,7 @@ struct markdown_inline {
     struct style style;                /* of plain text */
     const struct markdown_link *links; /* "[label]" that are known */
     size_t link_count;
-    bool spells_links; /* targets stand behind the text of links, also where that is one */
+    bool spells_links; /* targets stand after the text of links, also where that is one */
 };
 
 /* At most MARKDOWN_MAX_PIECE bytes are meant to come at once. */

@@ -26,7 +26,7 @@ struct mend {
     size_t count;
     size_t code;       /* length of the backticks that are open at the end */
     bool has_open_url; /* "[text](http://…" */
-    size_t end;        /* what is behind it is left out */
+    size_t end;        /* the rest is left out */
 };
 
 static size_t mend_run(struct str text, size_t at)
@@ -48,7 +48,7 @@ static bool is_white(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Behind the code that begins at `at`; the end of the text when it is not closed. */
+/* The position after the code that begins at `at`; the end of the text when it is not closed. */
 static size_t mend_code(struct mend *m, size_t at)
 {
     size_t len = mend_run(m->text, at);
@@ -112,7 +112,7 @@ static size_t mend_emphasis(struct mend *m, size_t at)
     return at + len;
 }
 
-/* Behind "](target)"; the target may be open at the end. */
+/* The position after "](target)"; the target may be open at the end. */
 static size_t mend_target(struct mend *m, size_t at)
 {
     for (size_t i = at + 2; i < m->text.len; i++) {
@@ -154,7 +154,7 @@ void markdown_mend(struct str text, struct buf *ret)
     while (m.count) {
         const struct open_mark *o = &m.open[--m.count];
 
-        /* What has nothing behind it yet would be shown. */
+        /* A mark with nothing after it yet would be shown. */
         if (o->at + o->len >= m.end && !m.code)
             continue;
         for (size_t n = 0; n < o->len; n++)

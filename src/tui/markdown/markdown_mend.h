@@ -1,10 +1,9 @@
 /*
  * Markdown that is still being written, as it will most likely go on.
  *
- * "some **bol" would show its stars until the bold text ends, and then jump. So what is drawn of an
- * unfinished paragraph is the text with its open marks closed, and without marks at the very end
- * that could still become anything. Only the tail is ever mended; what is finished is drawn as it
- * is written. Pure.
+ * "some **bol" would show its stars until the bold text ends, and then jump. So an unfinished
+ * paragraph is drawn with its open marks closed, and without marks at the very end that could still
+ * become anything. Only the tail is repaired like this; finished text is drawn as written. Pure.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 
 struct buf;
 
-/* Appends the mended text of an unfinished paragraph. */
+/* Appends the text of an unfinished paragraph with its marks closed. */
 void markdown_mend(struct str text, struct buf *ret);
 /* Whether a line that has only begun may still become many things: "-", "``", "- [x". */
 bool markdown_mend_hides(struct str line);

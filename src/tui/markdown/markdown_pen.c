@@ -111,7 +111,7 @@ static void put_prefix(const struct markdown_drawing *d, const struct block *b, 
     lines_end(to);
 }
 
-/* Two lines: what is in front of the block's first row, and of its others. */
+/* Two lines: the prefix of the block's first row, and of its others. */
 static void make_prefix(const struct markdown_drawing *d, const struct block *b)
 {
     lines_clear(&d->page->prefix);
@@ -124,7 +124,7 @@ static bool is_loud(enum block_kind kind)
     return kind == BLOCK_HEADING || kind == BLOCK_RULE || kind == BLOCK_TABLE || is_code(kind);
 }
 
-/* An empty row between blocks: where there is one in the text, and around what is set apart. */
+/* An empty row between blocks: where the text has one, and around blocks that are set apart. */
 static bool needs_gap(const struct markdown_pen *pen, const struct block *b)
 {
     if (!pen->has_drawn || b->is_continued)
@@ -202,7 +202,7 @@ static bool has_room_for_prefix(const struct markdown_drawing *d)
     return d->cols - line_width(lines_at(&d->page->prefix, 1)) >= 4;
 }
 
-/* Rows that were made for the room behind the prefix. */
+/* Rows that were made for the room after the prefix. */
 static void add_rows(const struct markdown_drawing *d, const struct lines *rows)
 {
     for (size_t i = 0; i < lines_count(rows); i++) {

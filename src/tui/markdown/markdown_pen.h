@@ -1,9 +1,9 @@
 /*
  * The hand that draws blocks of markdown (markdown_split.h) into a window.
  *
- * The page is what all drawings of one text share, the pen what was drawn so far, as far as it
- * matters for what comes next. What a block looks like depends on nothing but the text, the window
- * and the pen; a copy of the pen draws what could come next without changing anything. UI thread.
+ * The page is shared by all drawings of one text; the pen remembers what matters of the text drawn
+ * so far. The look of a block depends only on the text, the window and the pen; a copy of the pen
+ * draws a possible continuation without changing anything. UI thread.
  */
 #pragma once
 
@@ -17,11 +17,11 @@
 
 struct markdown_spec;
 
-#define MARKDOWN_MAX_LANGUAGE 24 /* bytes of the language behind a fence */
+#define MARKDOWN_MAX_LANGUAGE 24 /* bytes of the language after a fence */
 
 struct markdown_page {
     bool ascii, spells_links;
-    struct lines margin;          /* what is in front of the first row, and of all others */
+    struct lines margin;          /* the prefix of the first row, and of all others */
     struct lines scratch, prefix; /* memory that is used again */
 };
 void markdown_page_init(struct markdown_page *p, const struct markdown_spec *spec);

@@ -1,7 +1,7 @@
 /*
  * markdown_split: a stack of open containers and one open leaf, as in CommonMark's appendix. A line
- * first goes on with the containers it matches, then opens new ones, and what is left of it belongs
- * to a leaf. UI thread.
+ * first continues the containers it matches, then opens new ones, and the rest of it belongs to a
+ * leaf. UI thread.
  */
 #include "tui/markdown/markdown_split.h"
 
@@ -89,8 +89,8 @@ static void split_open(struct markdown_split *s, enum markdown_leaf leaf)
     s->is_continued = false;
 }
 
-/* Takes "[label]: target" off the front of a paragraph. Text that is said already could not use it:
- * behind such it is shown, else its target would be nowhere. */
+/* Takes "[label]: target" off the front of a paragraph. Finished text could not use it: after such
+ * text it is shown, or its target would be lost. */
 static bool split_take_link(struct markdown_split *s, struct str *text, struct buf *shown)
 {
     struct str line = str_first(*text, str_chr(*text, '\n'));
@@ -102,7 +102,7 @@ static bool split_take_link(struct markdown_split *s, struct str *text, struct b
         return false;
     *text = str_from(*text, line.len + 1);
     if (s->has_said)
-        buf_addf(shown, "\\%.*s  \n", STR_ARG(str_trim(line))); /* as text, on a line of its own */
+        buf_addf(shown, "\\%.*s  \n", STR_ARG(str_trim(line))); /* as text, on a separate line */
     if (s->is_fork || s->links.len == MARKDOWN_MAX_LINKS || label.len > MARKDOWN_MAX_TARGET ||
         target.len > MARKDOWN_MAX_TARGET)
         return true;
@@ -174,7 +174,7 @@ static struct container *split_push(struct markdown_split *s)
 
 /* What goes in. */
 
-/* The containers this line goes on with; c is behind their marks then. */
+/* The containers this line continues; c is then after their marks. */
 static size_t split_match(struct markdown_split *s, struct cursor *c)
 {
     for (size_t i = 0; i < s->depth; i++) {
@@ -200,7 +200,7 @@ static size_t split_match(struct markdown_split *s, struct cursor *c)
     return s->depth;
 }
 
-/* A line of code or HTML as it stands behind the containers' marks. */
+/* A line of code or HTML, without the containers' marks. */
 static void split_raw(struct markdown_split *s, enum block_kind kind, const struct cursor *c)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
@@ -240,7 +240,7 @@ static void split_html_line(struct markdown_split *s, struct cursor *c)
         split_close_leaf(s);
 }
 
-/* Empty lines within indented code are told when more of it comes. */
+/* Empty lines within indented code are passed on when more code follows. */
 static void split_indented_line(struct markdown_split *s, struct cursor *c)
 {
     if (!cursor_text(c).len) {
@@ -275,7 +275,7 @@ static void split_item(struct markdown_split *s, struct cursor *c, const struct 
     item->marker = m->marker;
     item->is_fresh = true;
     item->number = m->number;
-    /* Whoever writes 1. 1. 1. means 1. 2. 3. */
+    /* A writer of 1. 1. 1. means 1. 2. 3. */
     if (before && before->kind == CONTAINER_ITEM && before->marker == m->marker &&
         m->number <= before->number && m->number >= 0)
         item->number = before->number + 1;
@@ -416,8 +416,8 @@ static size_t split_containers(struct markdown_split *s, struct cursor *c, size_
             if (cursor_indent(c))
                 cursor_skip(c, 1);
         } else if (!markdown_start_rule(text) && markdown_start_item(text, &marker)) {
-            /* What is written within a paragraph is a list only if it clearly is one: "- x", "1.
-             * x", but not a year at the start of a line, and not the underline of a heading. */
+            /* A line within a paragraph is a list only if it clearly is one: "- x", "1. x", but not
+             * a year at the start of a line, and not the underline of a heading. */
             if (in_paragraph && (text.len == marker.len || marker.number > 1 ||
                                  !str_trim(str_from(text, marker.len)).len))
                 return depth;

@@ -2,9 +2,9 @@
  * Markdown cut into blocks, line by line, as it comes in.
  *
  * Each line goes in once and is never looked at again: a block comes out when no later line can
- * change it. Paragraphs wait for what follows them; code, rows of tables and HTML come out line by
- * line. The grammar of blocks is CommonMark's with tables; what is inside of a block
- * (markdown_inline.h) is not looked at. A paragraph of more than MARKDOWN_MAX_PIECE comes out in
+ * change it. Paragraphs wait for the next block; code, rows of tables and HTML come out line by
+ * line. The grammar of blocks is CommonMark's with tables; the inside of a block
+ * (markdown_inline.h) is not parsed. A paragraph of more than MARKDOWN_MAX_PIECE comes out in
  * pieces, so that no line costs more than that. One thread.
  */
 #pragma once
@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 #define MARKDOWN_MAX_PIECE 16384 /* bytes of a line or paragraph that are seen as one */
-#define MARKDOWN_MAX_DEPTH 8     /* quotes and items in each other; what is deeper is text */
+#define MARKDOWN_MAX_DEPTH 8     /* nested quotes and items; deeper ones are text */
 
 enum container_kind {
     CONTAINER_QUOTE,

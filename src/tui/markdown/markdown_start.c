@@ -269,7 +269,8 @@ bool markdown_start_link(struct str s, struct str *ret_label, struct str *ret_ta
     return ret_target->len && str_chr(*ret_target, '<') == ret_target->len;
 }
 
-/* Behind the code that begins here with backticks; only behind these when it is not closed. */
+/* The position after the code that begins here with backticks; only after these when it is not
+ * closed. */
 static size_t cell_code_end(struct str row, size_t at)
 {
     size_t len = run_of(str_from(row, at), '`');

@@ -52,6 +52,6 @@ bool markdown_start_delimiter(struct str s, size_t cells);
 bool markdown_start_link(struct str s, struct str *ret_label, struct str *ret_target);
 
 #define MARKDOWN_MAX_CELLS 64 /* a table of more columns is text */
-/* The cells of a row, trimmed; at most max are given, all are counted. What is too much is part of
- * the last one. Unlike GitHub's, a "|" in code does not divide: whoever writes one means it. */
+/* The cells of a row, trimmed; at most max are given, all are counted. The last one includes the
+ * excess. Unlike GitHub's, a "|" in code does not divide: it is meant literally. */
 size_t markdown_cells(struct str row, struct str *ret, size_t max);

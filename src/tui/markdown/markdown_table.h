@@ -40,7 +40,7 @@ void markdown_table_begin(struct markdown_table *t, struct str text, bool ascii)
 void markdown_table_row(struct markdown_table *t, struct str row);
 /* So much has come that it is no use to wait for its end. */
 bool markdown_table_outgrows(const struct markdown_table *t, int max_rows);
-/* Draws what was not drawn yet. */
+/* Draws the rows not drawn yet. */
 void markdown_table_draw(struct markdown_table *t, const struct markdown_table_look *look,
                          bool at_end, struct lines *ret);
 void markdown_table_copy(const struct markdown_table *t, struct markdown_table *ret);

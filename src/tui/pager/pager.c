@@ -37,7 +37,7 @@ void pager_release(struct pager *p)
 
 /* ---- Parts ---- */
 
-/* A place for one more: a new one, or that of the one nobody has looked at for longest. */
+/* A place for one more: a new one, or that of the least recently used. */
 static struct pager_part *make_room(struct pager *p)
 {
     struct pager_part *oldest = &p->parts[0];
@@ -395,7 +395,7 @@ enum panel_state pager_key(struct pager *p, const struct keypress *k)
         type_key(p, k);
         return PANEL_OPEN;
     }
-    p->has_found = p->has_found && is_next; /* else it begins anew, at what is seen */
+    p->has_found = p->has_found && is_next; /* else it starts again, at the visible part */
     buf_clear(&p->message);
     p->searching = false; /* whatever is done now, it is not waiting */
     if (k->code == KEY_ESCAPE && was_searching)

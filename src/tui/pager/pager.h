@@ -24,14 +24,14 @@
 struct keypress;
 
 struct pager_source {
-    uint64_t (*end)(void *arg); /* behind the last part; may grow. 0: there is none */
-    /* The part behind the one at this place; the last one before it. False: there is none. The
-     * first is at 0. */
+    uint64_t (*end)(void *arg); /* after the last part; may grow. 0: there is none */
+    /* The part after the one at this place; the last one before it. False: there is none. The first
+     * is at 0. */
     bool (*next)(void *arg, uint64_t at, uint64_t *ret);
     bool (*prev)(void *arg, uint64_t at, uint64_t *ret);
     void (*draw)(void *arg, uint64_t at, const struct view *v, struct lines *ret);
-    /* False: this word (plain ASCII letters and digits) is surely not in the part. NULL: nobody
-     * knows. */
+    /* False: this word (plain ASCII letters and digits) is surely not in the part. NULL:
+     * unknown. */
     bool (*may_have)(void *arg, uint64_t at, struct str word);
 };
 
@@ -58,7 +58,7 @@ struct pager {
     bool at_end; /* it stays there when the text grows */
     bool is_placed;
 
-    bool typing; /* what is searched for */
+    bool typing; /* the search text */
     bool backward;
     struct buf query;
     uint64_t found; /* the part with the last match, and its row */

@@ -28,7 +28,7 @@ static struct str longest_word(struct str query)
     return best;
 }
 
-/* Rows as one text, what is in front of them left out, a space between them. */
+/* Rows as one text, without their prefixes, joined by spaces. */
 struct joined {
     struct buf text;
     VEC(size_t) starts;
@@ -109,7 +109,7 @@ static void search_found(struct pager *p, uint64_t at, size_t row)
     pager_show_row(p, at, row);
 }
 
-/* In the part at hand; after and before as above. */
+/* In the current part; after and before as above. */
 static bool search_part(struct pager *p, int64_t after, int64_t before)
 {
     int64_t row = match_row(pager_part(p, p->search_at), buf_str(&p->query), after, before);

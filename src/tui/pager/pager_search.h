@@ -16,5 +16,5 @@ void pager_show_row(struct pager *p, uint64_t at, size_t row);
 void pager_search(struct pager *p, bool backward);
 /* Goes on for a while. */
 void pager_search_on(struct pager *p);
-/* The line with what was searched for marked. */
+/* The line with matches of the search marked. */
 void pager_mark(const struct pager *p, struct line l, struct lines *ret);

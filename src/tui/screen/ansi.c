@@ -84,7 +84,7 @@ static bool ansi_parse(struct str sequence, struct ansi_params *ret)
     return true;
 }
 
-/* 38 and 48: "5;n", "2;r;g;b", "2::r:g:b". Gives the parameters it took behind the first. */
+/* 38 and 48: "5;n", "2;r;g;b", "2::r:g:b". Returns how many parameters it took after the first. */
 static size_t ansi_color(const struct ansi_params *p, size_t at, uint32_t *ret)
 {
     size_t left = p->count - at - 1;

@@ -2,9 +2,9 @@
  * The keyboard: bytes in, keys out.
  *
  * Bytes wait in one buffer and are taken off its front by keyboard_next(), which always starts at
- * the beginning of something: whatever is not complete yet stays where it is and is looked at again
- * with more bytes behind it. So it does not matter where reads cut, and the only states are "in a
- * paste" and "passing over a sequence that is too long". What a finished sequence means is
+ * the beginning of something: an incomplete sequence stays where it is and is parsed again when
+ * more bytes follow it. So it does not matter where reads cut, and the only states are "in a paste"
+ * and "passing over a sequence that is too long". What a finished sequence means is
  * keyboard_sequence.c's business. UI thread.
  */
 #include "tui/screen/keypress.h"
@@ -35,10 +35,10 @@ enum keyboard_state {
 
 struct keyboard {
     struct buf in;
-    size_t at; /* what is before it has been used */
+    size_t at; /* the bytes before it are used */
     enum keyboard_state state;
-    bool is_late;   /* the rest of what is there will not come */
-    bool is_lone;   /* the ESC at the front is a key: what is behind it came much later */
+    bool is_late;   /* the rest of the pending bytes will not come */
+    bool is_lone;   /* the ESC at the front is a key: the bytes after it came much later */
     int64_t fed_ms; /* when bytes last came */
     struct buf paste;
     bool paste_given; /* its text is lent until the next call */
@@ -88,9 +88,9 @@ static void keyboard_drop_paste(struct keyboard *k)
     buf_clear(&k->paste);
 }
 
-/* Nobody had time to look when the ESC was due (a long frame, a process that was stopped), and now
- * more is there. The rest of a sequence that a slow line has cut begins with a mark and is longer
- * than that; anything else is what the person has pressed next. */
+/* Nothing checked when the ESC was due (a long frame, a stopped process), and now more is there.
+ * The rest of a sequence that a slow line has cut begins with a mark and is longer than that;
+ * anything else is the user's next key. */
 static bool keyboard_parts(const struct keyboard *k, struct str bytes, int64_t now_ms)
 {
     return k->state == KEYS && str_is(keyboard_rest(k), "\033") &&
@@ -248,7 +248,7 @@ static enum outcome keyboard_bad(struct keyboard *k, size_t start, size_t len, s
     return NOTHING;
 }
 
-/* CSI and SS3 at `start` behind the front: 1 when one more ESC (Alt) is in front of it. */
+/* CSI and SS3 at `start` from the front: 1 when one more ESC (Alt) precedes it. */
 static enum outcome keyboard_csi(struct keyboard *k, size_t start, struct keypress *ret)
 {
     struct str rest = str_first(str_from(keyboard_rest(k), start), MAX_SEQUENCE);
@@ -342,7 +342,7 @@ static enum outcome keyboard_escape(struct keyboard *k, struct keypress *ret)
     }
 }
 
-/* The rest of what was too long to mean anything. */
+/* Skips the rest of an overlong sequence. */
 static enum outcome keyboard_pass(struct keyboard *k)
 {
     struct str rest = keyboard_rest(k);
@@ -404,7 +404,7 @@ int64_t keyboard_due(const struct keyboard *k)
     struct str rest = keyboard_rest(k);
 
     if (k->state == PASTING || k->is_late)
-        return -1; /* a paste is over when its end comes: what is left of it must not become keys */
+        return -1; /* a paste is over when its end comes: the rest of it must not become keys */
     if (k->state != KEYS)
         return k->fed_ms + SEQUENCE_MS;
     if (!rest.len)

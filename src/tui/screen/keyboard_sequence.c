@@ -255,7 +255,7 @@ static bool char_key(int code, int shifted, int base, struct keypress *k,
     } else if (k->mods & MOD_SHIFT && !(code >= 'a' && code <= 'z') && code < 0x80) {
         if (code == '-' && shifted < 0)
             shifted = '_';
-        if (shifted > 0) { /* Ctrl-_ is not Ctrl-Shift-- to anybody */
+        if (shifted > 0) { /* Ctrl-_ is not Ctrl-Shift-- for users */
             code = shifted;
             k->mods &= ~(unsigned)MOD_SHIFT;
         }
@@ -367,7 +367,7 @@ static bool row_key(const struct key_row *row, struct keypress *k, char text[SEQ
     return true;
 }
 
-/* rxvt has letters of its own for modified keys. */
+/* rxvt has special letters for modified keys. */
 static unsigned rxvt_mods(char final)
 {
     switch (final) {
@@ -429,7 +429,7 @@ bool sequence_key(const struct sequence *s, char text[SEQUENCE_MAX_TEXT], struct
                (s->args[0][0] != 1 || s->args[1][0] < 2 || s->args[1][0] > 16)) {
         has_key = reply(s, REPLY_CURSOR, &k);
     } else if (s->final == 'M' && !s->is_ss3) {
-        has_key = false; /* a mouse nobody asked for */
+        has_key = false; /* an unrequested mouse report */
     } else {
         has_key = letter_key(s, &k, text);
     }

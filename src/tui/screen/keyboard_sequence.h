@@ -32,8 +32,8 @@ struct sequence {
 
 /* s begins with ESC [ or ESC O. Bytes of the sequence, or SEQUENCE_OPEN. */
 size_t sequence_scan(struct str s, struct sequence *ret);
-/* False: nothing anybody needs to know (a key that was let go, a key we have no name for). What it
- * types is put into `text`. */
+/* False: nothing of interest (a key release, a key without a name here). The text it types goes
+ * into `text`. */
 bool sequence_key(const struct sequence *s, char text[SEQUENCE_MAX_TEXT], struct keypress *ret);
 /* OSC (']') or DCS ('P'): always an answer. */
 struct keypress sequence_string(char kind, struct str text);

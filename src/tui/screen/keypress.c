@@ -1,6 +1,6 @@
 /*
- * Names of keys, for people and tables: "ctrl+r", "shift+tab", "é". The name of a key is what
- * keypress_parse() reads, so bindings can be written down as strings. Any thread.
+ * Names of keys, for users and tables: "ctrl+r", "shift+tab", "é". keypress_parse() reads these
+ * names, so bindings can be written as strings. Any thread.
  */
 #include "tui/screen/keypress.h"
 

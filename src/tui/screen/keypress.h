@@ -1,10 +1,10 @@
 /*
- * Keys: bytes from a terminal become what a person did.
+ * Keys: turns bytes from a terminal into key presses.
  *
  * Legacy sequences, xterm's modified keys, modifyOtherKeys, the kitty protocol, bracketed paste,
- * focus reports and the terminal's answers to questions of ours, split at any byte. A lone ESC and
- * a sequence that never ends are told apart by time: keyboard_due() says when to call
- * keyboard_tick(). One thread, no allocation but for pastes.
+ * focus reports and the terminal's answers to our queries, split at any byte. A lone ESC and a
+ * sequence that never ends are told apart by time: keyboard_due() says when to call
+ * keyboard_tick(). One thread, no allocation except for pastes.
  */
 #pragma once
 
@@ -66,7 +66,7 @@ struct keypress {
 };
 
 #define KEY_MAX_PASTE ((size_t)10 << 20)
-#define KEY_ESCAPE_MS 25 /* a sequence's bytes come together; a person's do not */
+#define KEY_ESCAPE_MS 25 /* the bytes of a sequence come together; a user types slower */
 
 struct keyboard;
 struct keyboard *keyboard_new(void);

@@ -400,7 +400,7 @@ void lines_add_all(struct lines *to, const struct lines *from)
     }
 }
 
-/* What stands for what is left out, at most so wide. */
+/* The mark for omitted text, at most so wide. */
 static struct str lines_gap(int cells, bool ascii)
 {
     return ascii ? str_first(STR("..."), (size_t)(cells > 0 ? cells : 0)) : STR("…");

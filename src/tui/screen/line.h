@@ -35,11 +35,11 @@ struct lines {
     struct buf text; /* of all lines, without separators */
     VEC(struct span) spans;
     VEC(struct line_end) ends;
-    /* What has no look is shown as a mark ("^[", "<U+200B>") and not taken out: for text that
-     * somebody is to approve. Stays until lines_release(). */
+    /* Invisible characters are shown as a mark ("^[", "<U+200B>") and not removed: for text that
+     * the user is asked to approve. Stays until lines_release(). */
     bool shows_all;
     struct strv *links; /* targets; style.link is an index from 1; NULL: none */
-    size_t tab_at;      /* behind the last tab, and its column: many tabs are no more work */
+    size_t tab_at;      /* after the last tab, and its column: many tabs are no more work */
     int tab_col;
 };
 #define LINES_MAX_BYTES ((size_t)64 << 20)
@@ -91,7 +91,7 @@ void lines_add_all(struct lines *to, const struct lines *from);
 /* The same cut to so many cells, its end replaced by "…" (ascii: "...") when something is missing.
  */
 void lines_add_cut(struct lines *to, struct line l, int cells, bool ascii);
-/* The same for names: what is left out is in their middle, for many begin alike. */
+/* The same for names: the omission is in the middle, because many begin alike. */
 void lines_add_squeezed(struct lines *to, struct line l, int cells, bool ascii);
 
 struct wrap {
@@ -100,8 +100,8 @@ struct wrap {
     struct line rest;  /* and of every further one: as wide, usually spaces */
     bool anywhere;     /* code: breaks where the row is full, not between words */
 };
-/* Breaks a line into rows of at most so many cells, between words where it can; a grapheme is
- * never broken. What is in front is given up where it leaves no room for text. */
+/* Breaks a line into rows of at most so many cells, between words where it can; a grapheme is never
+ * broken. The prefix is dropped where it leaves no room for text. */
 void lines_wrap(struct lines *to, struct line l, const struct wrap *how);
 size_t lines_wrap_count(struct line l, const struct wrap *how); /* how many rows that would be */
 

@@ -76,7 +76,7 @@ static struct wrap_row wrap_find(struct str text, size_t from, int room, bool an
     return (struct wrap_row){text.len, text.len};
 }
 
-/* The cells behind what is in front, and whether that is given up. */
+/* The cells after the prefix, and whether the prefix is dropped. */
 static int wrap_room(struct line front, const struct wrap *how, bool *ret_bare)
 {
     int room = how->cells - line_width(front);

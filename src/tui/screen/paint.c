@@ -56,7 +56,7 @@ static bool paint_instead(const struct paint *p, struct str grapheme, int cells)
     return true;
 }
 
-/* What is put on the terminal for one grapheme that is not ASCII; col: behind it. */
+/* The bytes for one grapheme that is not ASCII; col: after it. */
 static void paint_grapheme(const struct paint *p, struct str grapheme, int cells, int col)
 {
     bool is_other = grapheme.len > 1 || (unsigned char)grapheme.ptr[0] >= 0x80;
@@ -78,7 +78,7 @@ static size_t paint_easy(struct str s)
     return at && at < s.len ? at - 1 : at;
 }
 
-/* Text in one style; gives the column behind it. */
+/* Text in one style; returns the column after it. */
 static int paint_run(const struct paint *p, struct str text, int col)
 {
     size_t at = 0;

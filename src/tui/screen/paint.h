@@ -1,8 +1,9 @@
 /*
  * A line becomes bytes for a terminal: colors, links, and characters that it can show.
  *
- * Every line begins and ends in the plain style with no link open. Behind a grapheme about whose
- * width terminals disagree the column is said (width.h), so that what follows stands in its place.
+ * Every line begins and ends in the plain style with no link open. After a grapheme about whose
+ * width terminals disagree the column is set explicitly (width.h), so that the following text
+ * stands in its place.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /*
  * What a terminal makes of rows when its window is resized.
  *
- * A narrower window breaks rows that do not fit, and what then is too much for its height moves
- * into the scrollback, out of which nothing can be taken again. A lower window first drops the
- * rows below the cursor, then moves those at the top into the scrollback. All of that has
- * happened before the program hears of it, so what is shown must fit beforehand: into the
- * smallest window that is promised to stay clean. Pure functions.
+ * A narrower window breaks rows that do not fit, and rows that exceed its height then move into the
+ * scrollback, out of which nothing can be taken back. A lower window first drops the rows below the
+ * cursor, then moves those at the top into the scrollback. All of that happens before the program
+ * is notified, so the screen must fit beforehand: into the smallest window that is promised to stay
+ * clean. Pure functions.
  */
 #pragma once
 

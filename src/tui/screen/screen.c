@@ -83,9 +83,9 @@ int screen_rows(const struct screen *s)
     return s->size.rows > 2 ? s->size.rows - 1 : 1;
 }
 
-/* What a resize leaves above the region, at least. Broken rows of it push up what is above; a
- * wider window joins rows that were broken before, but no two lines; a lower one keeps the cursor's
- * row. */
+/* The least number of rows that a resize leaves above the region. Broken rows of the region push up
+ * the rows above it; a wider window joins rows that were broken before, but never two lines; a
+ * lower one keeps the cursor's row. */
 static size_t screen_still_above(const struct screen *s, struct term_size was)
 {
     size_t count = lines_count(&s->shown);

@@ -1,20 +1,20 @@
 /*
  * The screen: finished lines above, a live region at the bottom.
  *
- * What is committed is printed once into the terminal's own scrollback and never touched again.
- * Below it the live region is drawn anew with every frame: at most rows - 1 high, no line touches
- * the last column, and only what differs from the last frame is written, in one write.
+ * Committed lines are printed once into the terminal's own scrollback and never touched again.
+ * Below them the live region is drawn anew with every frame: at most rows - 1 high, no line touches
+ * the last column, and only the difference from the last frame is written, in one write.
  *
- * A terminal that is resized moves, breaks and drops rows before we hear of it, but its cursor
- * stays with the text it stands on. So between frames the cursor waits behind the rows that will be
- * committed as they stand (screen_settled()); everything behind it is ours to erase, and what
- * stands before it is never touched by a resize: those rows count as committed from then on, and
- * screen_lost() tells their owner how many they were. What else is in the region should be few rows
- * and short ones (screen_room()): a window that is made so narrow that they no longer fit into it,
- * broken as they are then, moves their first ones into the scrollback for good (reflow.h).
+ * A terminal that is resized moves, breaks and drops rows before we are notified, but its cursor
+ * stays with the text it stands on. So between frames the cursor waits after the rows that will be
+ * committed as they stand (screen_settled()); everything after it is ours to erase, and a resize
+ * never touches the rows before it: those rows count as committed from then on, and screen_lost()
+ * tells their owner how many they were. The rest of the region should be few and short rows
+ * (screen_room()): a window that is made so narrow that they no longer fit into it, broken as they
+ * are then, moves their first ones into the scrollback for good (reflow.h).
  *
- * On a plain terminal (term.h) committed lines are printed as they are and the region is not
- * shown but for its last line, the prompt. One thread.
+ * On a plain terminal (term.h) committed lines are printed as they are and of the region only the
+ * last line, the prompt, is shown. One thread.
  */
 #pragma once
 
@@ -35,14 +35,14 @@ void screen_theme(struct screen *s, const struct theme *theme);
 /* For what draws: cells of a line (the last column is left free), rows of the region. */
 int screen_cols(const struct screen *s);
 int screen_rows(const struct screen *s);
-/* So many rows may what is not settled of a region of `rows` lines take in the smallest window
- * (reflow.h). Few while little stands above it: there are terminals that keep empty rows below when
- * a narrower window breaks what is above them. */
+/* How many rows the unsettled part of a region of `rows` lines may take in the smallest window
+ * (reflow.h). Few while little stands above it: some terminals keep empty rows below when a
+ * narrower window breaks the rows above them. */
 size_t screen_room(const struct screen *s, size_t settled, size_t rows);
-/* Looks for a new size; true: what is shown must be made anew. Before each frame. */
+/* Looks for a new size; true: everything must be drawn anew. Before each frame. */
 bool screen_look(struct screen *s);
-/* Right after a resize others follow that are told of late (tmux: up to 250 ms), so after one frame
- * the next is not drawn before this time, clock_mono_ms(); -1: it can be drawn at once. */
+/* A resize is often followed by others that are reported late (tmux: up to 250 ms), so after one
+ * frame the next is not drawn before this time, clock_mono_ms(); -1: it can be drawn at once. */
 int64_t screen_due(const struct screen *s);
 /* Rows at the top of the last frame that belong to the scrollback since a resize; then 0 again. */
 size_t screen_lost(struct screen *s);

@@ -12,7 +12,7 @@ struct buf;
 struct paint;
 
 struct screen_log {
-    struct lines prompt; /* what stands behind the last line end: one line, or none */
+    struct lines prompt; /* the text after the last line end: one line, or none */
 };
 
 void screen_log_draw(struct screen_log *log, const struct paint *paint, const struct lines *commits,

@@ -3,11 +3,11 @@
  *
  * The region's rows count from 0; the row the terminal's cursor stands on is known (at_row), and
  * all movement is relative to it: up by as many rows as were gone down, down by IND, which makes
- * room where there is none. A frame is the lines to be committed and the new region in one
- * list, compared with the old region row by row: what is committed as it stood costs nothing.
+ * room where there is none. A frame is the lines to be committed and the new region in one list,
+ * compared with the old region row by row: committing unchanged rows costs nothing.
  *
- * Rows that are settled end at the anchor. There the cursor waits, behind the last letter of them;
- * see screen.h for what that is good for. UI thread.
+ * Settled rows end at the anchor. There the cursor waits, after the last letter of them; see
+ * screen.h for the reason. UI thread.
  */
 #include "base/clock.h"
 #include "tui/screen/reflow.h"
@@ -30,11 +30,11 @@ static void screen_to_row(struct screen *s, size_t row)
 {
     if (row < s->at_row)
         screen_up(s, s->at_row - row);
-    /* No line feed: the driver would take each for a write of its own, and half of the time that a
-     * long answer costs would be spent there. */
+    /* No line feed: the driver would write each separately, which would take half of the time of a
+     * long answer. */
     for (; s->at_row < row; s->at_row++) {
         buf_adds(&s->out, "\033D");
-        s->at_col = -1; /* a window that is narrower by now has moved it */
+        s->at_col = -1; /* a narrower window may have moved it */
     }
     s->at_row = row;
 }
@@ -103,7 +103,7 @@ static size_t screen_above(const struct screen *s)
     return rows + screen_broken(s, l) - 1;
 }
 
-/* Erases the region behind the anchor; what stands before it is no longer of it. */
+/* Erases the region after the anchor; the rows before it are no longer part of it. */
 static void screen_erase_moved(struct screen *s)
 {
     if (s->anchor && s->at_row < s->anchor) { /* at the end of a text that stays */
@@ -156,7 +156,7 @@ static void screen_put_row(struct screen *s, size_t row, const struct line *old,
     if (s->at_col != col)
         screen_to_col(s, col);
     paint_line(&paint, l, from, col, mark);
-    s->at_col = -1; /* somewhere behind it */
+    s->at_col = -1; /* somewhere after it */
     s->touched++;
 }
 
@@ -175,8 +175,8 @@ static void screen_wrap(struct screen *s, bool on)
     s->wraps = on;
 }
 
-/* A settled row that only goes on, where the cursor waits: what is below is erased, and the rest of
- * the row follows. Should the row be broken by now, it goes on in the right place all the same. */
+/* A settled row that only grows, where the cursor waits: everything below is erased, and the rest
+ * of the row follows. If the row has been broken since, it still continues in the right place. */
 static bool screen_go_on(struct screen *s, size_t row, struct line was)
 {
     const struct paint paint = screen_paint(s);
@@ -195,8 +195,8 @@ static bool screen_go_on(struct screen *s, size_t row, struct line was)
     return true;
 }
 
-/* A row that is settled, and everything below it anew. A resize that we have not heard of may have
- * dropped or cut it, so it is written also where it stood; and the terminal may break it. */
+/* A settled row, and everything below it anew. An unreported resize may have dropped or cut it, so
+ * it is written also where it stood; and the terminal may break it. */
 static void screen_settle(struct screen *s, size_t row, bool has_below)
 {
     const struct paint paint = screen_paint(s);
@@ -274,7 +274,7 @@ static bool screen_empty_row(struct screen *s, struct line was, int old_mark, st
     return true;
 }
 
-/* The rows behind the anchor that differ, top down; `old` rows stand. */
+/* The rows after the anchor that differ, top down; `old` rows stand. */
 static void screen_put_rows(struct screen *s, size_t anchor, size_t old, struct screen_mark mark)
 {
     size_t total = lines_count(&s->frame);
@@ -307,8 +307,8 @@ static void screen_put_rows(struct screen *s, size_t anchor, size_t old, struct 
     }
 }
 
-/* What is behind the settled rows. The cursor stands where it will wait, and comes back to that
- * place as the terminal remembers it: nothing of ours could say it better after a resize. */
+/* The rows after the settled ones. The cursor stands where it will wait, and the terminal itself
+ * saves and restores that place: after a resize only it knows the position. */
 static void screen_put_live(struct screen *s, size_t anchor, size_t old, struct screen_mark mark)
 {
     size_t rows = lines_count(&s->frame) > old ? lines_count(&s->frame) : old;
@@ -317,8 +317,8 @@ static void screen_put_live(struct screen *s, size_t anchor, size_t old, struct 
     size_t before = s->out.len;
     size_t begun;
 
-    /* Also for rows that stand: a lower window has dropped them, and what is written to them would
-     * be written over the text. */
+    /* Also for unchanged rows: a lower window has dropped them, and output to them would overwrite
+     * the text. */
     screen_make_room(s, rows > row + 1 ? rows - row - 1 : 0);
     buf_adds(&s->out, "\0337");
     begun = s->out.len;

@@ -2,8 +2,8 @@
  * How text looks: what it is, not which color it has.
  *
  * A style names a role; a theme says what a role looks like on this terminal. So every theme, 16
- * colors and no color at all come from one table (theme.c), and nobody else writes an escape
- * sequence for color. Programs whose own colors are kept (the status line) give fg and bg.
+ * colors and no color at all come from one table (theme.c), and only this code writes escape
+ * sequences for color. Programs whose own colors are kept (the status line) set fg and bg.
  */
 #pragma once
 

@@ -26,7 +26,7 @@
 
 #define TERM_MAX_BACKLOG ((size_t)256 << 20)
 #define TERM_SMALL_WRITE 256 /* fits whenever a terminal can be written to at all */
-#define TERM_LEAVE_MS 1000   /* for a slow one to take what is left */
+#define TERM_LEAVE_MS 1000   /* time for a slow one to take the rest */
 #define TERM_ANSWER_MS 100   /* at the end, for answers that would reach the shell */
 #define TERM_MAX_COLS 2000
 #define TERM_MAX_ROWS 1000
@@ -59,7 +59,7 @@ static struct termios term_raw(const struct termios *mode)
     raw.c_cflag |= CS8;
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    return raw; /* output as before: whoever else writes gets whole lines */
+    return raw; /* output as before, so that other writers get whole lines */
 }
 
 static void term_opening(struct term *t)
@@ -108,7 +108,7 @@ static void term_arm(const struct term *t)
     rescue_alternate(t->is_alternate);
 }
 
-/* Only where it is the terminal: a file that somebody chose stays chosen. */
+/* Only where it is the terminal: a redirection to a file is kept. */
 static void term_divert_stderr(struct term *t)
 {
     CLEANUP(fd_closep) int log = -1;
@@ -144,7 +144,7 @@ int term_enter(struct term *t, struct err *err)
     raw = term_raw(&t->mode);
     term_opening(t);
     term_arm(t);
-    /* Not TCSAFLUSH: what was typed already is meant for us. */
+    /* Not TCSAFLUSH: type-ahead is meant for us. */
     if (tcsetattr(t->in, TCSANOW, &raw) < 0) {
         rescue_disarm();
         return err_sys(err, ERR_IO, "cannot set the mode of the terminal");
@@ -244,7 +244,7 @@ int term_open(const struct term_spec *spec, struct term **ret, struct err *err)
     return 0;
 }
 
-/* Answers that nobody waits for would be typed into the shell. */
+/* Unread answers would end up as input of the shell. */
 static void term_drain_answers(struct term *t)
 {
     int64_t until = clock_mono_ms() + TERM_ANSWER_MS;
@@ -435,7 +435,7 @@ void term_alternate(struct term *t, bool on)
         return;
     t->is_alternate = on;
     rescue_alternate(on);
-    /* Each screen has key modes of its own. */
+    /* Each screen has separate key modes. */
     if (on)
         term_write(t, t->guess.asks ? STR("\033[?1049h\033[>1u") : STR("\033[?1049h"));
     else

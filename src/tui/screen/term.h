@@ -1,13 +1,13 @@
 /*
  * The terminal itself: its mode, its size, what it can do, and giving it back.
  *
- * term_open() takes it over: raw mode, bracketed paste, focus reports, the better keyboard
- * protocol where there is one. Whatever happens then, it is given back: at term_close(), at exit,
- * at a stop (Ctrl-Z), and when the process crashes or is told to end (a handler that only writes
- * prepared bytes and restores the mode). What a terminal can do is known from the environment at
- * once and refined by its answers to questions that are sent with the first frame; nobody waits.
- * Bytes that cannot be written at once (a slow ssh) are kept; term_wants_write() says so and no
- * frame is drawn until they are gone. One thread, but for the handler.
+ * term_open() takes it over: raw mode, bracketed paste, focus reports, the better keyboard protocol
+ * where there is one. It is restored in every case: at term_close(), at exit, at a stop (Ctrl-Z),
+ * and when the process crashes or is terminated (a handler that only writes prepared bytes and
+ * restores the mode). The abilities of the terminal are guessed from the environment at once and
+ * refined by its answers to queries that go out with the first frame; nothing waits for them. Bytes
+ * that cannot be written at once (a slow ssh) are kept; term_wants_write() says so and no frame is
+ * drawn until they are gone. One thread, except for the handler.
  */
 #pragma once
 
@@ -42,12 +42,12 @@ struct term_able {
     bool links;     /* OSC 8 */
     bool clipboard; /* OSC 52 */
     bool kitty_keys;
-    bool is_light; /* the background, when it said so */
+    bool is_light; /* the background, when reported */
     bool knows_background;
     bool focused;     /* true until it said otherwise */
     bool tells_focus; /* it has said something of it */
     bool unicode;     /* the locale's charset is UTF-8; else boxes and spinners are ASCII */
-    bool letters;     /* text may be UTF-8 all the same: the locale names no other charset */
+    bool letters;     /* text may still be UTF-8: the locale names no other charset */
     bool reflows;     /* a narrower window breaks lines in place of cutting them */
     /* And keeps empty rows below the text while it moves rows at the top into the scrollback. */
     bool keeps_blank;
@@ -57,12 +57,12 @@ struct term_spec {
     int in, out; /* descriptors of the terminal */
     char *const *environ;
     bool plain;           /* --plain */
-    const char *log_path; /* where standard error goes meanwhile; NULL: it stays */
+    const char *log_path; /* where standard error goes while it is open; NULL: unchanged */
 };
 
 int term_open(const struct term_spec *spec, struct term **ret, struct err *err);
 void term_close(struct term *t); /* NULL is fine */
-/* Gives it back for a while (Ctrl-Z, an editor), and takes it again; keeps what was typed. */
+/* Gives it back for a while (Ctrl-Z, an editor), and takes it again; keeps pending input. */
 void term_leave(struct term *t);
 int term_enter(struct term *t, struct err *err);
 
@@ -71,7 +71,7 @@ const struct term_able *term_able(const struct term *t);
 /* REPLY_… and KEY_FOCUS_…: learns from it. True: what it can do has changed. */
 bool term_learn(struct term *t, const struct keypress *k);
 int term_fd(const struct term *t); /* to be polled for reading */
-/* What was typed; 0: nothing now; -1: the terminal is gone. */
+/* Input bytes; 0: nothing now; -1: the terminal is gone. */
 long term_read(struct term *t, char *to, size_t size, struct err *err);
 
 void term_write(struct term *t, struct str bytes); /* one write(2) where it fits */

@@ -16,7 +16,7 @@ static struct str term_env(char *const *env, const char *name)
     return (struct str){0};
 }
 
-/* How each kind of terminal is told from others, and what it can do. The first row that fits. */
+/* How each kind of terminal is recognized, and its abilities. The first matching row counts. */
 enum {
     SYNC = 1,
     LINKS = 2,
@@ -93,9 +93,9 @@ static enum color_depth term_colors(char *const *env, unsigned able)
     return COLORS_16;
 }
 
-/* A locale that is set to another charset says so; one that is not set at all says nothing. C and
- * POSIX, which scripts and containers set, say hardly anything of the terminal: our own marks keep
- * to ASCII then, but the words of others go out as they are. */
+/* A locale that names another charset is explicit; an unset one means nothing. C and POSIX, which
+ * scripts and containers set, mean little: our own marks keep to ASCII then, but other text is
+ * printed unchanged. */
 static void term_guess_letters(char *const *env, struct term_able *able)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

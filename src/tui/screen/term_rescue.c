@@ -15,9 +15,9 @@
 
 #include "base/mem.h"
 
-#define RESCUE_WAIT_MS 100 /* for a terminal that has not taken what was written before */
+#define RESCUE_WAIT_MS 100 /* for a terminal that has not taken earlier output */
 
-/* Crashes, and what else ends a process that nobody has asked (sync/signals.h reads the rest). */
+/* Crashes, and other unrequested ends of the process (sync/signals.h reads the rest). */
 static const int rescue_signals[] = {SIGSEGV, SIGBUS,  SIGILL,  SIGFPE,  SIGABRT, SIGQUIT, SIGTRAP,
                                      SIGSYS,  SIGXCPU, SIGXFSZ, SIGALRM, SIGUSR1, SIGUSR2};
 
@@ -34,7 +34,7 @@ static struct {
     stack_t stack_before;
 } rescue;
 
-/* Nobody is left to be told that a write failed. */
+/* A failed write cannot be reported any more. */
 static void rescue_write(const char *bytes, size_t len)
 {
     struct pollfd wait = {.fd = rescue.fd, .events = POLLOUT};
@@ -88,7 +88,7 @@ void rescue_arm(int fd, const struct termios *mode, struct str bytes)
         sigemptyset(&action.sa_mask);
         for (size_t i = 0; i < ARRAY_LEN(rescue_signals); i++) {
             sigaction(rescue_signals[i], &action, &rescue.before[i]);
-            if (rescue.before[i].sa_handler == SIG_IGN) /* it ends nobody */
+            if (rescue.before[i].sa_handler == SIG_IGN) /* it does not end the process */
                 sigaction(rescue_signals[i], &rescue.before[i], NULL);
         }
         rescue.has_handlers = true;

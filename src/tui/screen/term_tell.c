@@ -1,5 +1,5 @@
 /*
- * term_tell: what a terminal is told beside what it shows: notifications, the clipboard. Sequences
+ * term_tell: what a terminal receives beside the picture: notifications, the clipboard. Sequences
  * only; UI thread.
  */
 #include "tui/screen/term_tell.h"

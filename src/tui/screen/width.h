@@ -1,8 +1,8 @@
 /*
  * How wide text is on a terminal.
  *
- * Text is a row of graphemes (what a person calls a character: an emoji of several code points, a
- * letter with its marks), and each takes 0, 1 or 2 cells. What is no UTF-8 counts as one cell, as
+ * Text is a row of graphemes (what users call a character: an emoji of several code points, a
+ * letter with its marks), and each takes 0, 1 or 2 cells. Invalid UTF-8 counts as one cell, as
  * U+FFFD will. Control characters have no width here; lines (line.h) never hold any. Any thread.
  */
 #pragma once
@@ -21,5 +21,5 @@ int width_of(struct str s);
 struct str width_first(struct str s, int cells);
 /* The first parts of a list ("one, two") that fit whole; where not even one does, its beginning. */
 struct str width_first_parts(struct str s, int cells);
-/* Whether all terminals agree about this grapheme; behind another one, say where the cursor is. */
+/* Whether all terminals agree about this grapheme; after another one, set the cursor's column. */
 bool width_is_sure(struct str grapheme);

@@ -96,9 +96,9 @@ static int64_t read_interval(const struct conf *conf)
     return seconds * 1000 < MIN_INTERVAL_MS ? MIN_INTERVAL_MS : (int64_t)(seconds * 1000);
 }
 
-/* What may not run is as if it were not there; the gates are those of hooks. A folder that is not
- * trusted has no say in it: its settings leave statusLine out (keys.def), and a warning of theirs
- * says so and what to do, which every session begins with. */
+/* A command that may not run is treated as absent; the gates are those of hooks. An untrusted
+ * folder has no say in it: its settings leave statusLine out (keys.def), and a warning at the start
+ * of every session says this and what to do. */
 static void read_settings(const struct conf *conf, struct line_settings *ret)
 {
     struct str type = conf_get_str(conf, "statusLine.type");

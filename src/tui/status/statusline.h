@@ -3,8 +3,8 @@
  * Below the latter mode, goal and background tasks have a row that no command can take away.
  *
  * Both rows of tenax are pure functions of a struct status. A statusLine command (settings) is run
- * by a thread of its own: JSON on its standard input, 300 ms after the last reason to run it, one
- * at a time (a newer one ends the older), 5 s at most; a failure keeps the old text, empty output
+ * by a separate thread: JSON on its standard input, 300 ms after the last reason to run it, one at
+ * a time (a newer one ends the older), 5 s at most; a failure keeps the old text, empty output
  * clears it. Before its first result its row is kept free. UI thread.
  */
 #pragma once
@@ -50,7 +50,7 @@ struct statusline_seen {
 
 enum status_reason {
     STATUS_MESSAGE,  /* a new message of the assistant */
-    STATUS_CHANGED,  /* mode, model, vim, what is left of the conversation */
+    STATUS_CHANGED,  /* mode, model, vim, remaining context */
     STATUS_SETTINGS, /* at once when the command is another one */
 };
 
@@ -62,8 +62,8 @@ extern const struct mail_kind statusline_mail_kind;
 /* A command that is set already runs at once. */
 struct statusline *statusline_new(const struct statusline_spec *spec);
 void statusline_free(struct statusline *s); /* ends what runs; NULL is fine */
-/* Whenever something of it happens; also how a command that was set or changed meanwhile is
- * noticed, so settings are looked at with every call. */
+/* On each of these events; this also detects a command that was set or changed since, because
+ * settings are checked with every call. */
 void statusline_happened(struct statusline *s, enum status_reason why, const struct status *now);
 /* Whether a command is set (its rows take the built-in line's place), and its rows. */
 bool statusline_is_on(const struct statusline *s);
@@ -77,7 +77,7 @@ struct statusline_place {
     /* Both on the status line's thread: what the command reads (statusline_input.h), and a look at
      * whether settings files have changed. */
     void (*write)(void *arg, const struct statusline_seen *seen, struct buf *ret);
-    void (*reload)(void *arg); /* NULL: nobody looks */
+    void (*reload)(void *arg); /* NULL: not watched */
     void *arg;
     int64_t timeout_ms; /* 0: STATUSLINE_TIMEOUT_MS */
 };

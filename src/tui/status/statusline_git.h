@@ -1,5 +1,5 @@
 /*
- * What a status line is told of git: read from its files, no program is started. Any thread.
+ * Git information for a status line: read from its files, no program is started. Any thread.
  */
 #pragma once
 

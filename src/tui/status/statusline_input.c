@@ -1,6 +1,6 @@
 /*
- * statusline_input: the session as JSON. The members are those of the reference; what is not known
- * (limits of a subscription before the first answer, a pull request) is left out, as the reference
+ * statusline_input: the session as JSON. The members are those of the reference; unknown ones
+ * (limits of a subscription before the first answer, a pull request) are left out, as the reference
  * allows.
  */
 #include "tui/status/statusline_input.h"
