@@ -262,12 +262,11 @@ static int plugin_run(struct cmd *c)
     for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         if (changes[i].of_market != of_market || !str_is(verb, changes[i].verb))
             continue;
-        if (words->len == at && str_is(verb, "update") &&
-            (of_market || c->args.given[OPT_ALL]))
+        if (words->len == at && str_is(verb, "update") && (of_market || c->args.given[OPT_ALL]))
             return plugin_every(c, &job, of_market, changes[i].fn);
-        return words->len == at + 1 ? plugin_change(c, &job, changes[i].verb, changes[i].fn,
-                                                    str_of(words->ptr[at]))
-                                    : plugin_usage();
+        return words->len == at + 1
+                   ? plugin_change(c, &job, changes[i].verb, changes[i].fn, str_of(words->ptr[at]))
+                   : plugin_usage();
     }
     return plugin_usage();
 }

@@ -129,5 +129,5 @@ const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not e
 const char *conf_user_home(const struct conf *c);
 const char *conf_claude_home(const struct conf *c);
 const char *conf_dir(const struct conf *c);
-const char *conf_etc(const struct conf *c); /* where managed things are */
+const char *conf_etc(const struct conf *c);                   /* where managed things are */
 struct plugin_cache *conf_plugin_cache(const struct conf *c); /* for conf/plugins.c */

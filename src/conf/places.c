@@ -69,7 +69,9 @@ bool places_leads_out(const struct place *at, const char *project, const char *p
 {
     CLEANUP(mem_freep) char *real = path_real(path);
     CLEANUP(mem_freep)
-    char *top = path_real(at->plugin ? at->plugin->root : at->added ? at->added : project);
+    char *top = path_real(at->plugin  ? at->plugin->root
+                          : at->added ? at->added
+                                      : project);
     size_t len = strlen(top);
 
     return (at->level == LEVEL_PROJECT || at->plugin) && len > 1 &&
@@ -136,8 +138,8 @@ static void places_add_plugins(const struct conf *conf, const char *name, place_
         const struct strv *paths = &(*it)->paths[part];
 
         for (size_t i = 0; i < paths->len; i++)
-            vec_push(ret, ((struct place){
-                              .level = LEVEL_USER, .path = paths->ptr[i], .plugin = *it}));
+            vec_push(ret,
+                     ((struct place){.level = LEVEL_USER, .path = paths->ptr[i], .plugin = *it}));
     }
 }
 

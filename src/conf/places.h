@@ -29,9 +29,9 @@ struct plugin;
 struct place {
     enum source_level level;
     bool ours;
-    const char *path;   /* absolute; in the arena */
-    const char *added;  /* the folder of --add-dir that it lies in; NULL: none */
-    const char *near;   /* the folder below the project that it is for; NULL: all of it */
+    const char *path;            /* absolute; in the arena */
+    const char *added;           /* the folder of --add-dir that it lies in; NULL: none */
+    const char *near;            /* the folder below the project that it is for; NULL: all of it */
     const struct plugin *plugin; /* whose it is; NULL: no plugin's */
 };
 
@@ -39,8 +39,8 @@ typedef VEC(struct place) place_vec;
 
 /* The topmost folder whose places are the project's: its checkout's, else the folder worked in. */
 const char *places_project(const struct conf *conf, struct arena *arena);
-/* Whether a file of a place leads out of the project or plugin that brings it: what it says would go to the
- * model. project: of places_project(). */
+/* Whether a file of a place leads out of the project or plugin that brings it: what it says would
+ * go to the model. project: of places_project(). */
 bool places_leads_out(const struct place *at, const char *project, const char *path);
 /* name: "agents", "skills", "output-styles", … */
 void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret);

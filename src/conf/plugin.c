@@ -309,10 +309,8 @@ static bool read_all(struct reading *r, struct str market)
     p->description = text_of(r, manifest, "description");
     for (enum plugin_part part = 0; part < PLUGIN_PARTS; part++)
         read_paths(r, manifest, part);
-    read_objects(r, json_get(manifest, "hooks"), file, "hooks/hooks.json", "hooks",
-                 &p->hooks);
-    read_objects(r, json_get(manifest, "mcpServers"), file, ".mcp.json", "mcpServers",
-                 &p->servers);
+    read_objects(r, json_get(manifest, "hooks"), file, "hooks/hooks.json", "hooks", &p->hooks);
+    read_objects(r, json_get(manifest, "mcpServers"), file, ".mcp.json", "mcpServers", &p->servers);
     if (json_is(json_get(manifest, "userConfig"), JSON_OBJECT))
         p->options = json_get(manifest, "userConfig");
     bin = usual_place(r, "bin");

@@ -31,9 +31,9 @@ struct hook_handler *hook_handler_new(const struct handler_spec *spec)
 {
     struct hook_handler *h = mem_zalloc(sizeof(*h));
     struct str *const texts[] = {
-        &h->spec.status, &h->spec.origin, &h->spec.command,       &h->spec.shell, &h->spec.prompt,
-        &h->spec.model,  &h->spec.id,     &h->spec.error_message, &h->spec.url,
-        &h->spec.plugin_root, &h->spec.plugin_data,
+        &h->spec.status, &h->spec.origin,      &h->spec.command,     &h->spec.shell,
+        &h->spec.prompt, &h->spec.model,       &h->spec.id,          &h->spec.error_message,
+        &h->spec.url,    &h->spec.plugin_root, &h->spec.plugin_data,
     };
 
     atomic_init(&h->refs, 1);

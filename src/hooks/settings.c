@@ -293,8 +293,8 @@ static bool is_claudes(const struct reading *r)
 {
     const char *home = conf_claude_home(r->conf);
 
-    return r->plugin || str_has(r->origin, STR("/.claude/")) || str_has(r->origin, STR("/claude-code/")) ||
-           str_starts(r->origin, str_of(home));
+    return r->plugin || str_has(r->origin, STR("/.claude/")) ||
+           str_has(r->origin, STR("/claude-code/")) || str_starts(r->origin, str_of(home));
 }
 
 /* What no handler of its type has: a word mistyped, or one that counts elsewhere. */
@@ -426,8 +426,8 @@ static void read_event(struct reading *r, const struct json *list)
 
         buf_addf(&key, "hooks.%.*s.%zu", STR_ARG(r->name), r->group);
         r->origin = origin_of(r, buf_cstr(&key));
-        r->where.source = r->skill  ? HOOK_SESSION
-                          : r->file ? HOOK_SETTINGS
+        r->where.source = r->skill                                   ? HOOK_SESSION
+                          : r->file                                  ? HOOK_SETTINGS
                           : conf_is_managed(r->conf, buf_cstr(&key)) ? HOOK_MANAGED
                                                                      : HOOK_SETTINGS;
         read_group(r, group);

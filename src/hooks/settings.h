@@ -3,7 +3,8 @@
  *
  *   "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}
  *
- * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: what cannot be used is left out, and a warning with its place says so.
+ * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: what cannot be used
+ * is left out, and a warning with its place says so.
  */
 #pragma once
 
@@ -26,8 +27,8 @@ void settings_read(const struct conf *conf, struct hook_registry *r, struct strv
  * brought before, and stay until it or the session goes. ERR_TOO_BIG. */
 struct skill_hooks {
     const struct json *hooks;
-    const char *root; /* names the skill */
-    const char *file; /* where they stand */
+    const char *root;            /* names the skill */
+    const char *file;            /* where they stand */
     const struct plugin *plugin; /* that the skill is of; NULL: none */
 };
 int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,

@@ -98,9 +98,9 @@ static void part_each(const struct plugin *p, enum plugin_part part, part_fn fn,
         else if (file_is_dir(paths->ptr[i]))
             part_folder(paths->ptr[i], STR(""), part == PLUGIN_SKILLS, 0, fn, arg);
         else
-            part_file(paths->ptr[i], str_first(base, str_ends(base, STR(".md")) ? base.len - 3
-                                                                                : base.len),
-                      fn, arg);
+            part_file(paths->ptr[i],
+                      str_first(base, str_ends(base, STR(".md")) ? base.len - 3 : base.len), fn,
+                      arg);
     }
 }
 

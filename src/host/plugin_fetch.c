@@ -56,7 +56,8 @@ static int walk_file(struct walk *w, const char *from, const char *to, mode_t mo
 {
     CLEANUP(fd_closep) int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     CLEANUP(fd_closep)
-    int out = to ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0111 ? 0755 : 0644) : -1;
+    int out =
+        to ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0111 ? 0755 : 0644) : -1;
     char block[16384];
     int64_t size = 0;
     ssize_t n;
@@ -278,8 +279,8 @@ int fetch_git(const struct conf *conf, struct str url, struct str ref, bool is_u
     CLEANUP(mem_freep) char *want = ref.len ? mem_dup(ref.ptr, ref.len) : mem_dup("HEAD", 4);
     const char *const init[] = {"init", "-q", "--template=", "--", to, NULL};
     const char *const fetch[] = {
-        "-C", to, "fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules",
-        "--", from, want, NULL};
+        "-C", to,   "fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules",
+        "--", from, want,    NULL};
     const char *const checkout[] = {"-C", to, "checkout", "-q", "--detach", "FETCH_HEAD", NULL};
     const char *const commit[] = {"-C", to, "rev-parse", "HEAD", NULL};
     struct git g = {.cancel = cancel};

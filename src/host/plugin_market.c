@@ -27,8 +27,8 @@
 bool market_is_path(struct str source)
 {
     return str_starts(source, STR("/")) || str_starts(source, STR("./")) ||
-           str_starts(source, STR("../")) || str_starts(source, STR("~")) ||
-           str_is(source, ".") || str_is(source, "..");
+           str_starts(source, STR("../")) || str_starts(source, STR("~")) || str_is(source, ".") ||
+           str_is(source, "..");
 }
 
 const char *market_path(struct arena *arena, const char *root, struct str path, struct err *err)
@@ -147,8 +147,7 @@ static int read_origin(const struct plugin_job *job, struct arena *arena, struct
         CLEANUP(mem_freep) char *real = path_real(path);
 
         ret->path = arena_str(arena, str_of(real));
-        return file_is_dir(real) ? 0
-                                 : err_set(err, ERR_NOT_FOUND, "there is no folder %s", path);
+        return file_is_dir(real) ? 0 : err_set(err, ERR_NOT_FOUND, "there is no folder %s", path);
     }
     ret->ref = arena_str(arena, str_from(source, str_chr(source, '#') + 1));
     source = str_first(source, str_chr(source, '#'));
@@ -218,8 +217,8 @@ static int check_known(const struct conf *conf, struct str name, const struct or
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *old = market_record(conf, &arena, name, /*err=*/NULL);
-    struct str from = json_get_str(old, "path").len ? json_get_str(old, "path")
-                                                    : json_get_str(old, "url");
+    struct str from =
+        json_get_str(old, "path").len ? json_get_str(old, "path") : json_get_str(old, "url");
 
     if (old && !str_eq(from, o->path.len ? o->path : o->url))
         return err_set(err, ERR_BAD_INPUT,

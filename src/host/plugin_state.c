@@ -111,10 +111,10 @@ int record_save(const struct conf *conf, struct str id, const struct record *r, 
         const char *key;
         struct str value;
     } rows[] = {
-        {"kind", r->kind},         {"path", r->path},       {"from", r->from},
-        {"url", r->url},           {"ref", r->ref},         {"commit", r->commit},
-        {"hash", r->hash},         {"version", r->version}, {"approved", r->approved},
-        {"surface", r->surface},   {"installedAt", r->when},
+        {"kind", r->kind},       {"path", r->path},        {"from", r->from},
+        {"url", r->url},         {"ref", r->ref},          {"commit", r->commit},
+        {"hash", r->hash},       {"version", r->version},  {"approved", r->approved},
+        {"surface", r->surface}, {"installedAt", r->when},
     };
     CLEANUP(buf_release) struct buf text = BUF_INIT((size_t)1 << 20);
     struct jw w;
@@ -180,8 +180,8 @@ bool plugin_is_known(const struct conf *conf, struct str id)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct record r = {0};
-    bool found = plugins_find(plugins_get(conf), id) ||
-                 record_find(conf, &arena, id, &r, /*err=*/NULL) == 1;
+    bool found =
+        plugins_find(plugins_get(conf), id) || record_find(conf, &arena, id, &r, /*err=*/NULL) == 1;
 
     strv_release(&r.scopes);
     return found;
@@ -225,10 +225,10 @@ static struct source scope_file(const struct conf *conf, enum plugin_scope scope
     static const enum source_level levels[] = {LEVEL_USER, LEVEL_USER, LEVEL_PROJECT, LEVEL_LOCAL};
     static const char *const files[] = {"", "settings.json", ".tenax/settings.json",
                                         ".tenax/settings.local.json"};
-    const char *dir = scope == SCOPE_USER    ? conf_home(conf)
-                      : scope == SCOPE_LOCAL ? levels_local_dir(arena, conf_dir(conf),
-                                                                conf_user_home(conf))
-                                             : conf_dir(conf);
+    const char *dir = scope == SCOPE_USER ? conf_home(conf)
+                      : scope == SCOPE_LOCAL
+                          ? levels_local_dir(arena, conf_dir(conf), conf_user_home(conf))
+                          : conf_dir(conf);
     CLEANUP(mem_freep) char *path = path_join(dir, files[scope]);
 
     return (struct source){.level = levels[scope],

@@ -259,8 +259,8 @@ static int want_check(const struct plugin_job *job, const struct want *w, struct
 }
 
 /* "KEY=value" must be of an option that the plugin has. */
-static int want_config(const struct plugin_job *job, const struct want *w, struct strv *ret_warnings,
-                       struct err *err)
+static int want_config(const struct plugin_job *job, const struct want *w,
+                       struct strv *ret_warnings, struct err *err)
 {
     for (size_t i = 0; job->config && i < job->config->len; i++) {
         struct str pair = str_of(job->config->ptr[i]);
@@ -427,7 +427,8 @@ int plugin_update(const struct plugin_job *job, struct str id, struct plugin_don
     }
     if (rc == 0) {
         struct str from = old.commit.len ? str_first(old.commit, FETCH_HASH) : old.hash;
-        struct str to = w.record.commit.len ? str_first(w.record.commit, FETCH_HASH) : w.record.hash;
+        struct str to =
+            w.record.commit.len ? str_first(w.record.commit, FETCH_HASH) : w.record.hash;
 
         if (str_eq(old.hash, w.record.hash) && str_eq(old.surface, w.record.surface))
             buf_addf(&ret->message, "%.*s is up to date%s%.*s", STR_ARG(id), to.len ? ": " : "",
@@ -508,8 +509,7 @@ int plugin_uninstall(const struct plugin_job *job, struct str id, struct plugin_
     scope_forget(job->conf, scope, &record.scopes);
     rc = scope_remove(job->conf, scope, id, err);
     if (rc == 0)
-        rc = record.scopes.len ? record_save(job->conf, id, &record, err)
-                               : take_away(job, id, err);
+        rc = record.scopes.len ? record_save(job->conf, id, &record, err) : take_away(job, id, err);
     if (rc == 0)
         buf_addf(&ret->message, "Uninstalled %.*s (scope: %s)", STR_ARG(id),
                  plugin_scope_name(scope));

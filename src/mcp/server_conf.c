@@ -24,8 +24,7 @@
 
 const char *mcp_scope_name(enum mcp_scope s)
 {
-    static const char *const names[] = {"managed", "dynamic", "local",
-                                        "project", "user",    "plugin"};
+    static const char *const names[] = {"managed", "dynamic", "local", "project", "user", "plugin"};
 
     return names[s];
 }

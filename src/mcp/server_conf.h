@@ -68,7 +68,7 @@ struct mcp_server {
     char *name;
     enum mcp_scope scope;
     const struct plugin *plugin; /* whose it is; NULL: no plugin's */
-    char *file; /* where it is written; "--mcp-config" */
+    char *file;                  /* where it is written; "--mcp-config" */
     bool hidden;
     enum mcp_gate gate;
     char *problem; /* of BROKEN and BLOCKED: why; else NULL */

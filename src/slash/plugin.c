@@ -76,10 +76,8 @@ static const struct {
 static int change(struct slash_call *call, size_t i, struct str what, struct err *err)
 {
     CLEANUP(plugin_done_release) struct plugin_done done = {0};
-    struct plugin_job job = {.conf = host_conf(call->host),
-                             .cancel = call->cancel,
-                             .confirm = confirm,
-                             .arg = call};
+    struct plugin_job job = {
+        .conf = host_conf(call->host), .cancel = call->cancel, .confirm = confirm, .arg = call};
 
     if (changes[i].fn(&job, what, &done, err) < 0)
         return -1;
@@ -87,7 +85,8 @@ static int change(struct slash_call *call, size_t i, struct str what, struct err
     for (size_t k = 0; k < done.warnings.len; k++)
         slash_sayf(call, INK_YELLOW, "%s\n", done.warnings.ptr[k]);
     if (!str_starts(str_of(changes[i].words), STR("marketplace")))
-        slash_say(call, INK_FAINT, STR("It counts after /reload-plugins, or in the next session.\n"));
+        slash_say(call, INK_FAINT,
+                  STR("It counts after /reload-plugins, or in the next session.\n"));
     return 0;
 }
 
@@ -174,9 +173,9 @@ static int panel(struct slash_call *call, struct err *err)
         const struct plugin *loaded = plugins_find(all, str_of(ids.ptr[p.count]));
 
         choices[p.count].label = str_of(ids.ptr[p.count]);
-        choices[p.count].detail = !loaded                ? STR("not in use")
+        choices[p.count].detail = !loaded               ? STR("not in use")
                                   : loaded->description ? str_of(loaded->description)
-                                                         : STR("in use");
+                                                        : STR("in use");
     }
     if (rc == 0 && !p.count)
         rc = show(call, STR("list"), STR(""), err);

@@ -156,7 +156,6 @@ static int level_rank(const struct own_command *c)
     if (c->plugin)
         return 3;
     return c->level == LEVEL_MANAGED ? 0 : c->level == LEVEL_USER || c->level == LEVEL_FLAG ? 1 : 2;
-
 }
 
 static int by_level(const void *a, const void *b)
