@@ -1,6 +1,6 @@
 /*
  * The loop, driven by a scripted model and tools made for it: what happens next, row by row, and
- * what others may do to it meanwhile. Every conversation is checked by history_check() at its end.
+ * how others may interfere. Every conversation is checked by history_check() at its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -423,8 +423,8 @@ static const struct {
     {"without an image there is nothing to leave out",
      "step\n  fault status 400 \"image exceeds 5 MB maximum\"\n  text never\n", 0, "", "TuE",
      END_API_ERROR, "scripted: image exceeds 5 MB maximum (HTTP 400)", "", 0, 0},
-    /* The stream breaks behind a complete call, and there was time to run it: what has an effect
-     * has it once, behind the whole answer. */
+    /* The stream breaks after a complete call, and there was time to run it: a call with effects
+     * runs once, after the whole answer. */
     {"an effect happens once",
      "step\n  call Effect {\"say\":\"x\"}\n  text and\n  pause 300ms\n  fault error lost\n"
      "  text more\nstep\n  text ok\n",
@@ -548,8 +548,8 @@ static struct toolbox *numbered_box(struct bench *b, int number)
     return box;
 }
 
-/* The tools of a running agent are replaced between its steps, as often as anybody likes: a call
- * runs with the row that its request offered, and nothing is freed before its end. */
+/* The tools of a running agent are replaced between its steps, again and again: a call runs with
+ * the row that its request offered, and nothing is freed before its end. */
 static void tools_are_replaced_between_steps(void **state)
 {
     struct bench b;
@@ -624,8 +624,8 @@ static void a_toolbox_has_limits(void **state)
     assert_string_equal(err.text, "two tools are named Twin");
 }
 
-/* Of a look that has ended nobody has to believe that it runs, although its result has to wait for
- * that of the one before it. */
+/* The end of a read-only call is reported, although its result has to wait for that of the call
+ * before it. */
 static void the_end_of_a_look_is_told(void **state)
 {
     struct event *e = NULL;
@@ -933,7 +933,7 @@ static int waiting_run(struct hook_runner *self, const struct hook_input *in, st
                        struct hook_outcome *io, struct err *err)
 {
     (void)in;
-    hook_outcome_decide(io, HOOK_DENY, STR("go on")); /* nobody hears it any more */
+    hook_outcome_decide(io, HOOK_DENY, STR("go on")); /* not delivered any more */
     agent_interrupt(((struct waiting_hook *)self)->bench->agent, false);
     return cancel_wait(cancel, 3600 * 1000, err);
 }
@@ -1001,7 +1001,7 @@ static void a_hook_allows_where_nobody_is_asked(void **state)
     }
 }
 
-/* A failure of the provider is told to those who watch for it, also that of a full context. */
+/* A failure of the provider is reported to observers, including a full context. */
 static void failures_are_told(void **state)
 {
     static const char *const faults[] = {"401 \"bad key\"", "400 \"prompt is too long\""};
@@ -1233,7 +1233,7 @@ static void interrupts_end_the_turn(void **state)
     }
 }
 
-/* A signal that comes before the first input is taken up: it gets its result all the same. */
+/* A signal that comes before the first input is taken up: it still gets its result. */
 static void an_input_that_was_overtaken(void **state)
 {
     struct bench b;
@@ -1288,7 +1288,7 @@ static int make_root(void **state)
 struct back {
     struct agent_rewind order;
     bool fails;
-    const char *left; /* what was said by the user and is left; NULL: nothing */
+    const char *left; /* the remaining user input; NULL: none */
     struct mailbox *told;
     struct err err;
 };

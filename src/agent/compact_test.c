@@ -1,7 +1,7 @@
 /*
- * Long conversations, played by a scripted model: when they are compacted, what becomes of them,
- * and what happens when that fails. The journal is a fake that notes what it is told; every
- * conversation is checked by history_check() after each compaction and at the end.
+ * Long conversations, played by a scripted model: when and how they are compacted, and failures.
+ * The journal is a fake that records its calls; every conversation is checked by history_check()
+ * after each compaction and at the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ struct bench {
     bool disk_full;     /* compactions and replacements cannot be written */
 
     struct buf trace;   /* one letter per event */
-    struct buf log;     /* what the journal and hooks were told */
+    struct buf log;     /* calls of the journal and hooks */
     struct buf notices; /* one line each */
     enum turn_end end;
     char result[500];
@@ -172,7 +172,7 @@ static int fake_result(struct journal *self, const struct block *result, struct 
     return 0;
 }
 
-/* What is told must be enough to make the same conversation again. */
+/* The arguments must suffice to make the same conversation again. */
 static int fake_compacted(struct journal *self, const struct journal_compact *c, struct err *err)
 {
     struct bench *b = bench_of(self);
@@ -730,7 +730,7 @@ static void three_failures(void **state)
     bench_end(&b);
 }
 
-/* Those that nobody asked for are off then; one that a provider asks for is not. */
+/* Automatic compactions are off then; one requested by a provider is not. */
 static void failures_do_not_stop_recovery(void **state)
 {
     struct bench b;
@@ -749,7 +749,7 @@ static void failures_do_not_stop_recovery(void **state)
     bench_end(&b);
 }
 
-/* Each succeeds, and after one call the conversation is as long as before: a loop of its own. */
+/* Each succeeds, and after one call the conversation is as long as before: an endless loop. */
 static void no_room_is_made(void **state)
 {
     struct bench b;
@@ -783,11 +783,11 @@ static void interrupted(void **state)
     bench_stop(&b);
     head_text(&b, &text);
     assert_false(strstr(buf_cstr(&text), "earlier part"));
-    assert_int_equal(b.agent->compact_failures, 0); /* nobody's fault */
+    assert_int_equal(b.agent->compact_failures, 0); /* not counted as a failure */
     bench_end(&b);
 }
 
-/* A command that is said in the middle of a turn waits for its end. */
+/* A command sent in the middle of a turn waits for its end. */
 static void asked_for_meanwhile(void **state)
 {
     struct bench b;

@@ -1,6 +1,6 @@
 /*
  * The conversation. A draft that was sent and got no answer (an API failure) is opened again when
- * more text is added: a copy replaces it, because what was sent may be shared and remembers its
+ * more text is added: a copy replaces it, because sent messages may be shared and remember their
  * bytes.
  */
 #include "agent/history.h"

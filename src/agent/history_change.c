@@ -2,9 +2,9 @@
  * Changes of earlier parts of a conversation: summarizing the older part, shortening a result,
  * removing or replacing a middle part.
  *
- * The one idea: messages are never changed, only replaced, because what was sent may be shared and
- * remembers its bytes; and cuts are made only where nothing before belongs to later messages. Agent
- * thread.
+ * The one idea: messages are never changed, only replaced, because sent messages may be shared and
+ * remember their bytes; and cuts are made only where nothing before belongs to later messages.
+ * Agent thread.
  */
 #include <string.h>
 

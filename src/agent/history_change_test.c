@@ -1,7 +1,7 @@
 /*
- * Conversations changed afterwards: where they may be cut, and what is left. A conversation is
- * written as in history_test.c: "u:text", "a:text", "c:id" (a call), "r:id" (a result), a blank
- * begins the next message; every block stands in a line of its own, named e0, e1, …
+ * Later changes of conversations: where they may be cut, and the rest. A conversation is written as
+ * in history_test.c: "u:text", "a:text", "c:id" (a call), "r:id" (a result), a blank begins the
+ * next message; every block stands on a separate line, named e0, e1, …
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +104,7 @@ static const struct {
     {"u:one a:two u:three a:four", 9, "e2 e3", "u:S,u:three a:four"},
     {"u:one a:two u:three a:four", 8, "e3", "u:S a:four"},
     {"u:one a:two u:three a:four", 3, "", "u:S"},
-    /* words at the end are what is to be done, however long */
+    /* text at the end is the task, however long */
     {"u:one a:two u:three", 0, "e2", "u:S,u:three"},
     {"u:one a:two u:three", 8, "e1 e2", "u:S a:two u:three"},
     /* results never without their calls, calls never without their results */
@@ -164,7 +164,7 @@ static const struct {
     {"u:go a:x,c:1 r:1 a:done", "e3", "e3 e1 e2", "u:go a:done"},
     {"u:go a:x,c:1 r:1 a:done", "e1", "e1 e2 e3", "u:go a:done"},
     {"u:go c:1,c:2 r:1,r:2,u:by c:3 r:3", "e3", "e3 e1 e2 e4", "u:go,u:by c:3 r:3"},
-    /* what a person said beside results can go alone */
+    /* user text beside results can go alone */
     {"u:go c:1 r:1,u:by a:ok", "e3", "e3", "u:go c:1 r:1 a:ok"},
     {"u:one a:two u:three a:four", "e2", NULL,
      "what is left would be no conversation: message 2 has the wrong role"},
@@ -231,7 +231,7 @@ static void stubs(void **state)
     history_release(&h);
 }
 
-/* Draft and all are gone; what is remembered of the old messages is not used again. */
+/* The draft is gone too; sizes of the old messages are not used again. */
 static void replaces(void **state)
 {
     struct history old = {0};

@@ -109,7 +109,7 @@ static const struct merge_row merge_rows[] = {
      {"{\"terminalSequence\":\"\\u001b[2J\",\"systemMessage\":\"m\"}"},
      "silent message=m"},
 
-    /* What is not of the form changes nothing. */
+    /* Malformed output changes nothing. */
     {HOOK_STOP, {"[]"}, "! the output is not a JSON object"},
     {HOOK_STOP, {"{\"decision\":\"deny\"}"}, "! 'decision' must be block or approve, not 'deny'"},
     {HOOK_STOP, {"{\"continue\":\"no\"}"}, "! 'continue' must be of type"},

@@ -67,7 +67,7 @@ static const struct {
     {"Pa Pb c r d c p", "", "b"},
     {"Pa Pb c u", "a b", ""},
     {"Wa Nb Xc", "", "c a b"},
-    {"Pa Wb", "a", "b"}, /* what a command says itself does not wait for what is unread */
+    {"Pa Wb", "a", "b"}, /* messages of a command do not wait for unread input */
     {"Wa Wb n", "", "b"},
     {"Wa Nb b", "", "a"},
     {"Wa Wb n k", "", "a b"},

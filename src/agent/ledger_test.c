@@ -57,7 +57,7 @@ static void adds_up(void **state)
     ledger_release(&l);
 }
 
-/* What was spent before, or beside, is known by the model's name alone. */
+/* Earlier costs, and those beside the conversation, are known by the model's name alone. */
 static void spends_have_their_model(void **state)
 {
     CLEANUP(ledger_release) struct ledger l = {0};

@@ -301,7 +301,7 @@ static void test_rows(void **state)
                      buf_cstr(&r.lost));
         if (history_check(r.messages.ptr, r.messages.len, &err) < 0)
             fail_msg("%s: %s", rows[i].name, err.text);
-        VEC_EACH(&r.messages, m) { /* what was in a line knows which */
+        VEC_EACH(&r.messages, m) { /* the kept lines decide which */
             for (size_t b = 0; b < (*m)->len; b++)
                 assert_true((*m)->blocks[b].entry.len ||
                             str_has((*m)->blocks[b].text, STR("system-reminder")));

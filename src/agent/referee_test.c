@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "unit.h"
 
-/* A link that answers as it was told, and writes down what it was asked: "a?" may it stop, "a<"
- * sent back, "a." the turn is over, "a!" before a call. */
+/* A link that gives prepared answers, and records its calls: "a?" may it stop, "a<" sent back, "a."
+ * the turn is over, "a!" before a call. */
 struct link {
     struct referee referee; /* first */
     char name;

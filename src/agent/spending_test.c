@@ -1,5 +1,5 @@
 /*
- * What may be spent: limits, calls that share what is left, and sums that fit.
+ * Spending: limits, calls that share the rest, and sums that add up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,7 +147,7 @@ struct crowd {
     atomic_llong server_input, server_output; /* what the server has counted */
     atomic_llong reserved_micro;              /* of calls in flight, in micro() */
     atomic_llong spent_micro;
-    atomic_llong overshoot_micro; /* past the limit and what was reserved; the most there was */
+    atomic_llong overshoot_micro; /* beyond the limit and the reservations; the maximum */
     atomic_int refused, cancelled;
 };
 
@@ -157,7 +157,7 @@ static long long micro(double usd)
     return (long long)(usd * 4e6 + 0.5);
 }
 
-/* What is spent passes the limit by no more than what is reserved meanwhile. */
+/* Costs exceed the limit by no more than the current reservations. */
 static void look(struct crowd *c)
 {
     long long over =
@@ -197,7 +197,7 @@ static void caller(void *arg)
         for (int attempt = rand_r(&seed) % 4 ? 1 : 0; attempt < 2; attempt++) {
             used.cache_write = prompt;
             used.output = 1 + rand_r(&seed) % (tokens ? tokens : priced.default_output);
-            if (!attempt) { /* broken off; what is left is enough for another */
+            if (!attempt) { /* broken off; the rest is enough for another */
                 used.cache_write = 0;
                 used.output = 1;
             } else if (used.output > 1) {

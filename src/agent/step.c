@@ -312,11 +312,34 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
+/* DISABLE_PROMPT_CACHING, or the one of the model's family: of other programs, and set where a
+ * gateway refuses the marks. */
+static bool cache_is_disabled(const struct conf *conf, const struct model *model)
+{
+    static const char *const names[][2] = {
+        {"DISABLE_PROMPT_CACHING", ""},
+        {"DISABLE_PROMPT_CACHING_HAIKU", "haiku"},
+        {"DISABLE_PROMPT_CACHING_SONNET", "sonnet"},
+        {"DISABLE_PROMPT_CACHING_OPUS", "opus"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = conf_env(conf, names[i][0]);
+
+        if (value && str_is_word_of(str_of(value), "1 true yes on") &&
+            str_has(model->name, str_of(names[i][1])))
+            return true;
+    }
+    return false;
+}
+
 enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
 {
     struct str ttl = conf_get_str(conf, "promptCaching");
     const struct json *per_model = conf_get(conf, "promptCaching");
 
+    if (cache_is_disabled(conf, model))
+        return CACHE_OFF;
     if (json_is(per_model, JSON_OBJECT)) {
         ttl = json_str(json_get_key(per_model, model->name));
         if (!ttl.len)

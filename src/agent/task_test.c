@@ -1,5 +1,5 @@
 /*
- * The table of tasks: what runs, who is told, how a notification reads.
+ * The table of tasks: running tasks, notifications and their texts.
  */
 #include "agent/task.h"
 
@@ -65,7 +65,7 @@ static void start(struct workspace *w, const char *id, bool background)
         fail_msg("%s", err.text);
 }
 
-/* What is done in turn, and which tasks run then. */
+/* The actions in order, and which tasks run then. */
 static const struct {
     const char *id;
     enum task_state state;

@@ -71,7 +71,7 @@ static void *arena_slow(struct arena *a, size_t n)
     struct arena_block *b;
 
     if (n > size / 2) {
-        /* A block of its own, behind the current one, whose rest stays in use. */
+        /* A separate block, linked after the current one, whose rest stays in use. */
         b = arena_block_new(n);
         if (a->head) {
             b->next = a->head->next;

@@ -1,9 +1,9 @@
 /*
  * Memory that dies together: one arena per turn, per request, per parsed document.
  *
- * Blocks double up to 256 KB; a larger request gets a block of its own, which says nothing of how
- * much will follow. Alignment is 16. Not shared between threads while it grows. arena_reset() keeps
- * the largest block, so a loop settles down to no allocation at all.
+ * Blocks double up to 256 KB; a larger request gets a separate block, which does not change the
+ * doubling. Alignment is 16. Not shared between threads while it grows. arena_reset() keeps the
+ * largest block, so a loop settles down to no allocation at all.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ void arena_release(struct arena *a);
 void arena_reset(struct arena *a);
 void *arena_alloc(struct arena *a, size_t n);        /* uninitialised */
 void *arena_zalloc(struct arena *a, size_t n);       /* zeroed */
-struct str arena_str(struct arena *a, struct str s); /* a copy, NUL-terminated behind len */
+struct str arena_str(struct arena *a, struct str s); /* a copy, followed by a NUL */
 char *arena_cstr(struct arena *a, struct str s);
 
 #define arena_new(a, type) ((type *)arena_zalloc((a), sizeof(type)))

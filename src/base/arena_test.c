@@ -58,7 +58,7 @@ static void large_ones_do_not_count(void **state)
         struct arena a = ARENA_INIT;
         struct arena fresh = ARENA_INIT;
 
-        (void)arena_alloc(&a, larges[i]); /* has a block of its own, */
+        (void)arena_alloc(&a, larges[i]); /* has a separate block, */
         (void)arena_alloc(&a, 16);        /* and this one the first of the others */
         (void)arena_alloc(&fresh, 16);
         assert_int_equal(a.end - a.at, fresh.end - fresh.at);

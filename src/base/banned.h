@@ -1,7 +1,7 @@
 /*
  * Calls that do not compile here, each group with what to use instead.
  *
- * Included on the compiler's command line ahead of every file, so nobody has to remember it. The
+ * Included on the compiler's command line ahead of every file, so it cannot be forgotten. The
  * system headers come first, so that their own declarations are left alone; only calls are caught,
  * a struct member of the same name is fine.
  */
@@ -51,7 +51,7 @@
 #define tmpnam(...) BANNED(tmpnam)
 #define mktemp(...) BANNED(mktemp)
 
-/* Errors cannot be told from zero: str_to_i64(). */
+/* It cannot report errors: use str_to_i64(). */
 #undef atoi
 #undef atol
 #undef atoll

@@ -1,9 +1,9 @@
 /*
  * A growing byte buffer with a maximum.
  *
- * Adding never fails at the call: what would pass max is left out whole and `over` is set for good;
- * the owner asks once, at the end, with buf_check(). The text is always NUL-terminated behind len.
- * BUF_INIT(max) starts empty without allocating; buf_release() accepts a zeroed struct.
+ * Adding never fails at the call: text that would exceed max is dropped completely and `over` is
+ * set for good; the owner checks once, at the end, with buf_check(). The text is always followed by
+ * a NUL. BUF_INIT(max) starts empty without allocating; buf_release() accepts a zeroed struct.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ void buf_add_base64(struct buf *b, struct str bytes);
 /* The bytes that base64 stands for; false: it is not base64. */
 bool buf_add_decoded(struct buf *b, struct str base64);
 
-/* Room for at least n more bytes behind len (NULL and over when max forbids); see buf_grown(). */
+/* Room for at least n more bytes after len (NULL and over when max forbids); see buf_grown(). */
 char *buf_room(struct buf *b, size_t n);
 void buf_grown(struct buf *b, size_t n);
 

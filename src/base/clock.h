@@ -18,7 +18,7 @@ void clock_advance_ms(int64_t ms);
 bool clock_is_virtual(void);
 
 /* Tests of the whole program set TENAX_TEST_CLOCK to "fast:N" (both clocks run N times as fast, and
- * what is waited for comes so much sooner) or "wall:MS" (the wall clock is off by so much). */
+ * waits end so much sooner) or "wall:MS" (the wall clock is off by so much). */
 void clock_test_mode(const char *spec); /* from main(), when the variable is set */
 /* How long ms of clock_mono_ms() really take, for the system calls that wait; at least 1. */
 int64_t clock_real_ms(int64_t ms);

@@ -1,15 +1,15 @@
 /*
  * Writes that must not be lost, numbered, so that tests can make exactly the n-th one fail.
  *
- * Everything that keeps a user's work goes through here: transcripts, files replaced whole, what is
- * kept of files before an edit. Outside test mode a call costs one relaxed load more than the
- * system call. Tests set TENAX_TEST_WRITE to
+ * Everything that keeps a user's work goes through here: transcripts, files replaced whole, copies
+ * of files before an edit. Outside test mode a call costs one relaxed load more than the system
+ * call. Tests set TENAX_TEST_WRITE to
  *
  *   kill:N   SIGKILL to ourselves before the N-th write        torn:N  … in the middle of it
- *   after:N  … behind it, before the caller knows
+ *   after:N  … after it, before the caller knows
  *   full:N   the N-th write ends half-way with ENOSPC, all further ones at once
- *   eio:N    the N-th write fails with EIO; those behind it do not
- *   commit:N, committed:N  SIGKILL before, behind the N-th commit of a database
+ *   eio:N    the N-th write fails with EIO; later ones do not
+ *   commit:N, committed:N  SIGKILL before, after the N-th commit of a database
  *   count    the totals are printed on stderr at exit
  */
 #pragma once
@@ -20,7 +20,7 @@
 
 void disk_test_mode(const char *spec); /* from main(), when the variable is set */
 
-/* As write(2) and fdatasync(2), but for EINTR. */
+/* As write(2) and fdatasync(2), but EINTR is handled. */
 ssize_t disk_write(int fd, const void *bytes, size_t len);
 int disk_sync(int fd);
 /* As renameat2(2), and a step of any other kind that changes files: numbered as writes are. The

@@ -1,5 +1,5 @@
 /*
- * Errors: a code that says what the caller can do about it, and one line for a person.
+ * Errors: a code that tells the caller what it can do about it, and one line for the user.
  *
  * A function that can fail returns 0, or -1 with *err filled. err_set() and err_sys() return -1, so
  * that failing is one line. Every err pointer may be NULL when the caller does not care why. The
@@ -36,16 +36,16 @@ enum err_code {
 
 struct err {
     enum err_code code;
-    int sys; /* errno behind it, or 0 */
+    int sys; /* the errno that caused it, or 0 */
     char text[500];
 };
 
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* As err_set(), with ": <strerror(errno)>" behind the text. */
+/* As err_set(), with ": <strerror(errno)>" appended. */
 int err_sys(struct err *err, enum err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Puts "<text>: " before what is there, for the caller that knows more; returns -1. */
+/* Puts "<text>: " before the message, for a caller that knows more; returns -1. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Compilers and analyzers do not see into err.c; this shows them that the result is always -1. */

@@ -19,7 +19,7 @@
 #include "base/id.h"
 
 #define PATH_MAX_REAL ((size_t)64 << 10)
-#define PATH_MAX_LINKS 40 /* followed, one behind the other */
+#define PATH_MAX_LINKS 40 /* followed, one after the other */
 
 int file_slurp(const char *path, size_t max_bytes, struct buf *ret_text, struct err *err)
 {
@@ -60,7 +60,7 @@ int fd_write_all(int fd, struct str bytes, struct err *err)
         ssize_t n = write(fd, bytes.ptr, bytes.len);
 
         if (n < 0 && errno == EAGAIN) {
-            /* Whoever gave us the descriptor had made it non-blocking, as event loops do. */
+            /* The descriptor was made non-blocking by its creator, as event loops do. */
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
@@ -100,7 +100,7 @@ struct file_look {
 static int file_fill(int fd, struct str text, const struct file_look *look, struct err *err)
 {
     /* Before the mode: a change of owner takes set-user-ID away. Only root may give files away;
-     * that the group stays is worth a try of its own. */
+     * keeping the group is worth a separate try. */
     if (look->has_owner && (look->uid != geteuid() || look->gid != getegid()) &&
         fchown(fd, look->uid, look->gid) < 0)
         (void)!fchown(fd, (uid_t)-1, look->gid);
@@ -254,7 +254,7 @@ void path_walk(struct buf *to, struct str path)
     struct str part;
 
     if (to->len <= to->max && path.len <= to->max - to->len && path_is_plain(path)) {
-        buf_add(to, path); /* as mostly */
+        buf_add(to, path); /* the usual case */
         return;
     }
     while (str_cut(&path, '/', &part)) {
@@ -272,7 +272,7 @@ void path_walk(struct buf *to, struct str path)
     }
 }
 
-/* What is still to be walked, once a link has been met. */
+/* The rest of the path to walk, once a link has been met. */
 static void path_go_by_link(struct buf *rest, struct str target, struct str left)
 {
     CLEANUP(buf_release) struct buf next = BUF_INIT(PATH_MAX_REAL);
@@ -281,7 +281,7 @@ static void path_go_by_link(struct buf *rest, struct str target, struct str left
     buf_move(rest, &next);
 }
 
-/* As the kernel walks, one look at each part. What is not there yet is added by name. */
+/* As the kernel walks, one look at each part. Missing parts are added by name. */
 char *path_real(const char *path)
 {
     struct buf at = BUF_INIT(PATH_MAX_REAL);

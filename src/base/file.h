@@ -24,8 +24,8 @@ int file_slurp_fd(int fd, const char *path, size_t max_bytes, struct buf *ret_te
                   struct err *err);
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err);
-/* The same, and nobody waits for the disk: a kill leaves one of the two texts, a power cut may
- * leave neither. */
+/* The same, without waiting for the disk: a kill leaves one of the two texts, a power cut may leave
+ * neither. */
 int file_renew(const char *path, struct str text, mode_t mode, struct err *err);
 /* Mode and, where we may, owner are those of like; NULL: a new file, as the umask has it. */
 int file_replace_like(const char *path, struct str text, const struct stat *like, struct err *err);
@@ -33,8 +33,8 @@ int file_replace_like(const char *path, struct str text, const struct stat *like
 int file_replace_at(int at, const char *path, struct str text, const struct stat *like,
                     struct err *err);
 
-/* Over what is there, and nobody waits for the disk: for what may be lost. A kill or another writer
- * may leave parts of two texts, which whoever reads it must notice. */
+/* Over the old contents, without waiting for the disk: for data that may be lost. A kill or another
+ * writer may leave parts of two texts, which readers must detect. */
 int file_overwrite(const char *path, struct str text, mode_t mode, struct err *err);
 
 /* mkdir -p. Existing folders keep their mode. */

@@ -161,7 +161,7 @@ static void walks_stop_at_the_limit(void **state)
     }
 }
 
-/* Links are followed where they are, also to what is not there; the rest goes by name. */
+/* Links are followed where they are, also to missing targets; the rest goes by name. */
 static void paths_are_made_real(void **state)
 {
     static const struct {

@@ -28,7 +28,7 @@ const char *image_type(struct str bytes)
     return NULL;
 }
 
-/* 0 when it is behind the end. */
+/* 0 when it is beyond the end. */
 static size_t byte_at(struct str s, size_t at)
 {
     return at < s.len ? (unsigned char)s.ptr[at] : 0;

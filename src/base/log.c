@@ -68,7 +68,7 @@ void log_write(const char *area, const char *fmt, ...)
     buf_addv(&text, fmt, args);
     va_end(args);
     secret_scrub(&text);
-    /* One entry stays one line whatever it quotes. */
+    /* One entry stays one line, also with quoted text. */
     for (size_t i = 0; i < text.len; i++) {
         if ((unsigned char)text.ptr[i] < ' ')
             text.ptr[i] = ' ';

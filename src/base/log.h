@@ -1,5 +1,5 @@
 /*
- * The debug log: one line per call into one file, for a person chasing a problem.
+ * The debug log: one line per call into one file, for tracking down a problem.
  *
  * Off until log_open(). A line is one write(2) with O_APPEND, so threads and processes do not mix
  * theirs. Registered secrets (secret.h) never reach the file. Code below `agent` logs here and

@@ -28,7 +28,8 @@ void *mem_zalloc(size_t n); /* zeroed */
 void *mem_realloc(void *p, size_t n);
 char *mem_dup(const void *p, size_t n); /* n bytes and a terminating NUL */
 
-/* Much was freed at once: what nobody needs goes back to the system. Takes a millisecond or so. */
+/* Call after freeing much at once: returns unused memory to the system. Takes a millisecond or
+ * so. */
 void mem_trim(void);
 
 /* Cleanup handlers: take the address of the variable and accept NULL inside. */

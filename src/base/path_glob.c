@@ -9,7 +9,7 @@ static bool glob_name(struct str glob, struct str name)
 {
     size_t g = 0;
     size_t n = 0;
-    size_t star = glob.len + 1; /* where to go on behind the last '*', and with what */
+    size_t star = glob.len + 1; /* where to continue after the last '*', and with what */
     size_t mark = 0;
 
     while (n < name.len) {

@@ -1,10 +1,10 @@
 /*
- * Files at paths that somebody has decided about.
+ * Files at paths that a decision was made about.
  *
- * Whoever decides about a path follows its links first (path_real()), and the file is opened later.
- * Meanwhile another program may put a link in the place of a folder on the way, and the decision
- * would be about another file. So the folder is opened part by part, no link is followed, and all
- * the rest is done relative to it.
+ * A decision about a path follows its links first (path_real()), and the file is opened later. In
+ * between another program may replace a folder on the way by a link, and the decision would apply
+ * to another file. So the folder is opened part by part, no link is followed, and all the rest is
+ * done relative to it.
  */
 #pragma once
 

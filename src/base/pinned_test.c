@@ -1,5 +1,5 @@
 /*
- * Paths with links in them by now: nothing behind a link is opened or made.
+ * Paths that have links in them since: nothing beyond a link is opened or made.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * Terminal output to plain text: a small state machine beside a fast lane for what is plain
+ * Terminal output to plain text: a small state machine beside a fast path for text that is plain
  * already, which is nearly everything. Sees bytes in any portions; a fuzz target feeds it the same
- * text whole and in pieces. No threads of its own.
+ * text whole and in pieces. Starts no threads.
  */
 #include "base/plain.h"
 

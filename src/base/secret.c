@@ -14,7 +14,7 @@
 #define SECRET_MIN_LEN 8
 
 struct secret {
-    struct secret *older; /* whose slot it took: somebody may still look at it */
+    struct secret *older; /* whose slot it took: another thread may still be reading it */
     size_t len;
     char text[];
 };
@@ -73,7 +73,7 @@ void secret_add(struct str value)
     buf_release(&escaped);
 }
 
-/* The i-th, or nothing behind the last. */
+/* The i-th, or nothing after the last. */
 static struct str secret_at(size_t i)
 {
     const struct secret *s = i < SECRET_MAX ? atomic_load(&secrets[i]) : NULL;
@@ -90,7 +90,7 @@ bool secret_is_in(struct str text)
     return false;
 }
 
-/* One pass, however often it is there: a command may print it for ever. */
+/* One pass, however often it occurs: a command may print it endlessly. */
 static void scrub_one(struct buf *text, struct str value)
 {
     struct buf clean = BUF_INIT(text->max);

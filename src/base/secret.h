@@ -1,9 +1,9 @@
 /*
  * Keys and tokens that must never be shown.
  *
- * Whoever reads a key registers it here; everything that leaves for a log, a terminal, a file of a
- * session or its database, an error, or as a result for the model goes through secret_scrub() once,
- * at the exit. What is not touched are copies of the user's own files. The first 64 values stay for
+ * Code that reads a key registers it here; everything that leaves for a log, a terminal, a file of
+ * a session or its database, an error, or as a result for the model goes through secret_scrub()
+ * once, at the exit. Copies of the user's own files are not changed. The first 64 values stay for
  * the life of the process; of those that follow, as the keys that a helper makes anew every few
  * minutes, the last 64 do. Shorter than 8 bytes are not registered, they would scrub plain words.
  * Looking costs one memmem() for each. Safe from any thread.
@@ -27,12 +27,12 @@ bool secret_is_in(struct str text);
 /* Replaces every registered value in the buffer by SECRET_HIDDEN. */
 void secret_scrub(struct buf *text);
 
-/* How many bytes at the end may be the beginning of a registered value: whoever scrubs what comes
- * in pieces keeps them for the next piece. */
+/* How many bytes at the end may be the beginning of a registered value: code that scrubs data in
+ * pieces keeps them for the next piece. */
 size_t secret_tail(struct str text);
 
 /* Same for a fixed, NUL-terminated text, such as struct err's. */
 void secret_scrub_text(char *text, size_t size);
 
-/* For a person to recognise a key: "sk-a…wxyz (51 characters)". */
+/* A form of a key that the user can recognize: "sk-a…wxyz (51 characters)". */
 void secret_mask(struct str value, struct buf *out);

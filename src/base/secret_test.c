@@ -1,4 +1,4 @@
-/* secret and log: what is registered never shows. */
+/* secret and log: registered values never show. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,8 +144,8 @@ static void log_is_whole_lines_without_secrets(void **state)
     assert_int_equal(log_open("/nonexistent/dir/log", &err), -1);
 }
 
-/* A helper makes a new key every few minutes, for days: the last ones are hidden, and so is what
- * was known at the start. */
+/* A helper makes a new key every few minutes, for days: the last ones are masked, and so are those
+ * known at the start. */
 static void keys_that_change(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 16);

@@ -31,8 +31,8 @@ struct str str_make(const char *ptr, size_t len);
 struct str str_from(struct str s, size_t start); /* empty when start is past the end */
 struct str str_first(struct str s, size_t len);  /* at most len bytes */
 
-/* Here, because whoever takes texts apart asks little else: for a literal it is a comparison of
- * lengths, and mostly that is the end of it. */
+/* Inline because parsers call little else: for a literal it is a comparison of lengths, which
+ * usually decides. */
 static inline bool str_eq(struct str a, struct str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
@@ -80,7 +80,7 @@ struct str str_clip(struct str s, size_t max);
 /* Edit distance (insert, delete, replace, swap), never more than limit + 1. */
 size_t str_distance(struct str a, struct str b, size_t limit);
 
-/* The same in every process, for what is kept or sent. */
+/* The same in every process, for stored or sent data. */
 uint64_t str_hash(struct str s);
-/* Another one in every process, for tables: nobody outside can choose keys that collide. */
+/* Different in every process, for tables: outsiders cannot choose keys that collide. */
 uint64_t str_table_hash(struct str s);

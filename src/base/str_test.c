@@ -175,8 +175,8 @@ static void word_of(void **state)
 #define HASH_SLOTS 1024
 #define HASH_KEYS 500
 
-/* Keys that were chosen to fall into one slot of str_hash(), as somebody's settings file may have
- * them: in a table they are spread like any others. */
+/* Keys chosen to fall into one slot of str_hash(), as a malicious settings file may have them: in a
+ * table they are spread like any others. */
 static void spreads_chosen_keys(void **state)
 {
     bool taken[HASH_SLOTS] = {false};

@@ -23,8 +23,8 @@ bool utf8_is_valid(struct str s);
 /* Whether a character lets words be shown in another order than they stand: embeddings, overrides
  * and isolates of bidirectional text. */
 bool utf8_turns_text(uint32_t code);
-/* Whether it shows nothing, turns the reading direction, or is said to be nobody's; control
- * characters but for tab and newline among them. */
+/* Whether it is invisible, changes the reading direction, or is unassigned; including control
+ * characters except tab and newline. */
 bool utf8_is_unseen(uint32_t code);
 
 /* Writes 1 to 4 bytes and returns how many. Surrogates are written as three bytes. */

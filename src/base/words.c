@@ -1,6 +1,6 @@
 /*
- * words: a list seen from afar. Whoever comes first works it out; two who come at once find the
- * same. Any thread.
+ * words: a list seen from afar. The first caller computes it; two at once find the same. Any
+ * thread.
  */
 #include "base/words.h"
 

@@ -1,5 +1,5 @@
 /*
- * What tools do, in a few lines each, for somebody who watches.
+ * The activity of tools, in a few lines each, for a user who watches.
  *
  *     • Edit stats.c  +3 -1
  *       -    return v[n / 2];
@@ -14,7 +14,7 @@
 struct event;
 
 struct activity {
-    bool shown; /* somebody watches */
+    bool shown; /* it is displayed */
     bool color;
     const char *dir; /* paths below it are shown without it */
 };

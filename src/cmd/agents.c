@@ -1,6 +1,6 @@
 /*
  * agents: which types of agents a session in this folder could start, where each comes from, and
- * what is wrong with a file. Main thread.
+ * errors in their files. Main thread.
  */
 #include <string.h>
 #include <unistd.h>

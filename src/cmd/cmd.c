@@ -175,7 +175,7 @@ int cmd_read_line(struct cmd *c, struct buf *line, struct err *err)
 
         if (cmd_wait_stdin(c, /*timeout_ms=*/-1, err) < 0)
             return -1;
-        /* Byte by byte: what stands behind the line is somebody else's. */
+        /* Byte by byte: input after the line belongs to another reader. */
         n = read(STDIN_FILENO, &byte, 1);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, ERR_IO, "cannot read standard input");

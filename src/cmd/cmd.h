@@ -27,7 +27,7 @@ enum exit_code {
     EXIT_GOAL_STOPPED =
         13, /* a goal is paused or was interrupted; goal_exit_code() has the others */
     EXIT_INTERRUPTED = 130, /* SIGINT */
-    EXIT_PIPE = 141,        /* whoever read our output went away */
+    EXIT_PIPE = 141,        /* the reader of our output went away */
     EXIT_TERMINATED = 143,  /* SIGTERM */
 };
 
@@ -65,7 +65,7 @@ extern const struct command cmd_trust;
 
 /* `tenax -p`: no word names it, an option does. */
 int cmd_print(struct cmd *c);
-/* `tenax`, `tenax "…"`: a session with a person in front of it. */
+/* `tenax`, `tenax "…"`: an interactive session. */
 int cmd_interactive(struct cmd *c);
 
 size_t cmd_count(void);
@@ -75,16 +75,16 @@ const struct command *cmd_find(struct str name); /* NULL when unknown */
 /* Settings for this run; cmd_conf() shows their warnings, or on failure the reason, and gives the
  * exit code (0 is success). */
 int cmd_conf_load(struct cmd *c, struct conf **ret, struct err *err);
-/* The same with a person in front of it: what the folder's settings could do harm with counts only
- * where somebody has trusted it (host_ask_trust() asks), and whether to go on without a file that
- * cannot be used is asked on the terminal. */
+/* The same for an interactive session: settings of the folder that could do harm count only where
+ * it is trusted (host_ask_trust() asks), and whether to continue without an unusable file is asked
+ * on the terminal. */
 int cmd_conf_load_trusted(struct cmd *c, struct conf **ret, struct err *err);
 /* The same for a command that uses what they name (a helper, a key and where it goes) but starts no
  * session: at a terminal only trusted folders count so, and nothing is asked. */
 int cmd_conf_load_careful(struct cmd *c, struct conf **ret, struct err *err);
 int cmd_conf(struct cmd *c, struct conf **ret);
-/* The same for a session in another folder, where nobody can be asked at a terminal; trusts: its
- * client has trusted the folder. Any thread. */
+/* The same for a session in another folder, without a terminal to ask on; trusts: its client has
+ * trusted the folder. Any thread. */
 int cmd_conf_load_at(const struct cmd *c, const char *dir, bool trusts, struct conf **ret,
                      struct err *err);
 
@@ -97,22 +97,22 @@ int cmd_read_line(struct cmd *c, struct buf *line, struct err *err);
 /* The exit code after a cancel: which signal it was. 0 when there was none. */
 int cmd_signal_code(void);
 
-/* What leaves for a person or a pipe (say.c). Registered secrets are hidden in all of it. */
+/* Output for the user or a pipe (say.c). Registered secrets are masked in all of it. */
 void say_error(const struct err *err);
 void say(const char *fmt, ...) PRINTF_LIKE(1, 2);       /* "tenax: …" on standard error */
 void say_plain(const char *fmt, ...) PRINTF_LIKE(1, 2); /* without the name in front */
 /* The same between two escape sequences of ours (or empty strings). */
 void say_colored(const char *before, const char *after, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* A line on a terminal that the next one replaces, and anything else that is said; "" takes it
- * away. Nothing where standard error is no terminal. */
+/* A line on a terminal that the next one replaces, as does any other output; "" removes it. No
+ * effect if standard error is not a terminal. */
 void say_status(const char *fmt, ...) PRINTF_LIKE(1, 2);
-/* Writes to standard output, a terminal getting control characters made harmless; false when nobody
- * reads it any more, on cancel (which may be NULL), or when the disk is full, which is said.
+/* Writes to standard output, a terminal getting control characters made harmless; false when the
+ * reader is gone, on cancel (which may be NULL), or when the disk is full, which is reported.
  * *ret_code is then the exit code. */
 bool say_out(struct str text, struct cancel *cancel, int *ret_code);
 /* The same for lists and other text for people: control characters are made harmless in a pipe,
  * too. */
 bool say_live(struct str text, struct cancel *cancel, int *ret_code);
 
-/* The prompt: words of the command line, then what is piped in (prompt.c). */
+/* The prompt: words of the command line, then piped input (prompt.c). */
 int prompt_gather(struct cmd *c, struct buf *ret, struct err *err);

@@ -1,7 +1,7 @@
 /*
  * config: what the settings are, where each value comes from, and changes to tenax's own files.
  *
- * What is shown and how a change is made is conf/setting.h. Main thread.
+ * conf/setting.h defines the output and the changes. Main thread.
  */
 #include <string.h>
 #include <unistd.h>
@@ -203,7 +203,7 @@ static const struct source *config_target(const struct cmd *c, const struct leve
 
 /* ---- Changing ---- */
 
-/* Somebody above may have the last word; whoever changes a value should know. */
+/* A higher level may win; the user should know when changing a value. */
 static void config_say_winner(struct cmd *c, const struct source *target, const char *key)
 {
     CLEANUP(conf_unrefp) struct conf *conf = NULL;

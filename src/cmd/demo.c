@@ -1,10 +1,10 @@
 /*
  * demo: `tenax demo`, a goal worked for by a scripted model, offline and without a key.
  *
- * The project with its failing tests and what the model will say are built in. They are written
- * into a temporary folder, and tenax is started there once more, as a person would, with a home of
- * its own: nothing of the user's is read or left. Everything but the model is real: the files, the
- * compiler, the tests, the referee. Main thread, or one of the UI's chores.
+ * The project with its failing tests and the model's answers are built in. They are written into a
+ * temporary folder, and tenax is started there once more, as a user would, with a temporary home:
+ * none of the user's files are read, and nothing is left. Everything but the model is real: the
+ * files, the compiler, the tests, the referee. Main thread, or one of the UI's chores.
  */
 #include "cmd/demo.h"
 
@@ -104,7 +104,7 @@ static void demo_environ(const char *top, struct strv *ret)
         if (keep)
             strv_adds(ret, *e);
     }
-    strv_adds(ret, "TENAX_DEMO=1"); /* nothing stays that could be gone on with */
+    strv_adds(ret, "TENAX_DEMO=1"); /* nothing remains that could be resumed */
     strv_addf(ret, "HOME=%s", top);
     strv_addf(ret, "TENAX_HOME=%s/.tenax", top);
 }

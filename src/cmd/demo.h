@@ -1,5 +1,5 @@
 /*
- * The offline demo: the story of ./demo for whoever has only the program.
+ * The offline demo: the story of ./demo for users who have only the program.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct demo_file {
 };
 extern const struct demo_file demo_files[]; /* ends with an empty row */
 
-/* Plays it in the terminal, which the caller has given away, in a folder and a home of its own that
- * are removed at the end. Any thread; waits until the person has left it, or the cancel is set.
+/* Plays it in the terminal, which the caller has given away, in a temporary folder and home that
+ * are removed at the end. Any thread; waits until the user has left it, or the cancel is set.
  * *ret_code: its exit code. */
 int demo_play(struct cancel *cancel, int *ret_code, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * doctor: what is found here (host/doctor.h), printed as text or JSON. Main thread.
+ * doctor: the findings (host/doctor.h), printed as text or JSON. Main thread.
  */
 #include "host/doctor.h"
 
@@ -52,7 +52,7 @@ static int run(struct cmd *c)
     struct err err = {0};
     int code;
 
-    /* Whoever looks around in a fresh clone has not said that its helper may run. */
+    /* A user who looks around in a fresh clone has not approved its helper. */
     if (cmd_conf_load_careful(c, &conf, &why) < 0)
         conf = NULL;
     if (doctor_look(&d, conf, &why, str_of(args_get(&c->args, OPT_MODEL)), c->cancel, &err) < 0)

@@ -1,5 +1,5 @@
 /*
- * goal: `tenax goal "<condition>"` works until it holds; `tenax goal status`, `pause` and the like
+ * goal: `tenax goal "<condition>"` works until it holds; `tenax goal status`, `pause` and others
  * act on a session's goal from outside (goal_act.c).
  *
  * A word is a verb only when nothing follows it but its own arguments, so that most sentences need
@@ -189,7 +189,7 @@ static int find_verb(const struct args *args, struct goal_act *ret, struct err *
             return -1;
         return ret->argument.verb != GOAL_SET;
     }
-    /* "clear" has other names, and "check", "edit" and the like alone are no condition either. */
+    /* "clear" has other names, and "check", "edit" and others alone are not conditions either. */
     if (behind)
         return 0;
     if (str_is_word_of(str_of(words->ptr[1]), "edit budget check protect wait next"))

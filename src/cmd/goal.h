@@ -12,8 +12,8 @@ struct cmd;
 struct goal_act {
     struct cmd *cmd;
     bool is_list;                  /* all goals of this folder; else: */
-    bool is_bare;                  /* no words: point to the help when there is no goal */
-    struct buf text;               /* as it would be typed behind /goal */
+    bool is_bare;                  /* no arguments: point to the help when there is no goal */
+    struct buf text;               /* as it would be typed after /goal */
     struct goal_argument argument; /* the same, read */
 };
 

@@ -35,8 +35,8 @@
 #define ACT_MAX_OUT ((size_t)64 << 20)
 #define ACT_MAX_GOALS 10000
 #define ACT_MAX_EVENTS 100000
-#define ACT_ANSWER_MS 3000 /* whoever has not answered by then is busy or stopped */
-#define ACT_BEGIN_MS 2000  /* whoever begins only then would do it a second time */
+#define ACT_ANSWER_MS 3000 /* a process that has not answered by then is busy or stopped */
+#define ACT_BEGIN_MS 2000  /* one that begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_ID_BYTES 4   /* the beginning of an id has at least so many, as in find.h */
 #define ACT_OBJECTIVE 60 /* bytes of it in a list */
@@ -138,8 +138,8 @@ static void act_find_dir(struct act *a)
         buf_adds(&a->dir, a->cmd->dir);
 }
 
-/* The session whose goal was changed last; begins: of those that nothing else tells of yet, and
- * whose id begins so. Nothing is added when there is none. */
+/* The session whose goal was changed last; begins: only sessions without other entries, whose id
+ * begins so. Nothing is added when there is none. */
 static int act_newest(struct act *a, struct str begins, struct buf *ret_path, struct err *err)
 {
     store_goal_vec goals = {0};
@@ -402,7 +402,7 @@ static int act_there(struct act *a, struct holder *holder, struct err *err)
     return act_answer(a, json_get_str(v, "text"), err);
 }
 
-/* An agent has a shell, and there it could take the checks out of its own way. */
+/* An agent has a shell, and could use this to remove its own checks. */
 static int act_may_change(const struct act *a, const struct holder *holder, struct err *err)
 {
     if (a->want->argument.verb == GOAL_SHOW || !holder->pid ||
@@ -413,7 +413,7 @@ static int act_may_change(const struct act *a, const struct holder *holder, stru
                    "by the user, from another terminal");
 }
 
-/* Whoever holds it does not answer: what it does not know of would not count. */
+/* The holder does not answer: a change that it does not know would not count. */
 static int act_unreachable(const struct holder *holder, struct err *err)
 {
     struct err why = *err;
@@ -440,7 +440,7 @@ static int act_change(struct act *a, struct err *err)
     else if (held >= 0 && rc == 1)
         err_clear(err);
     if (held == 0 && hold_take(a->home, buf_cstr(&a->session), "", &hold, NULL) < 0)
-        hold = NULL; /* where there are no locks, nobody is protected from anybody */
+        hold = NULL; /* where there are no locks, nothing is protected */
     if (held >= 0 && rc == 1)
         rc = act_here(a, held, err);
     hold_give(hold);
@@ -448,7 +448,7 @@ static int act_change(struct act *a, struct err *err)
     return held < 0 ? -1 : rc;
 }
 
-/* ---- What is wanted ---- */
+/* ---- The request ---- */
 
 static int act_show(struct act *a, struct err *err)
 {
@@ -458,7 +458,7 @@ static int act_show(struct act *a, struct err *err)
     if (act_get(a, &g, err) < 0)
         return -1;
     if (!a->json)
-        return act_change(a, err); /* whoever works on it knows most */
+        return act_change(a, err); /* the process that works on it knows most */
     jw_init(&w, &a->out, JW_PRETTY);
     act_write_row(a, &g, &w);
     return 0;

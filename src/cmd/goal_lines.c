@@ -1,6 +1,6 @@
 /*
- * goal_lines: a goal's events as lines for a person. What others wrote (reasons, commands) goes
- * through goal/report/display.h, which takes out what a terminal would obey. Main thread.
+ * goal_lines: a goal's events as lines for the user. Text of others (reasons, commands) goes
+ * through goal/report/display.h, which removes control sequences. Main thread.
  */
 #include "cmd/goal_lines.h"
 
@@ -73,7 +73,7 @@ static void line_waiting(struct goal_lines *l, const struct json *v)
     line_say(l, YELLOW, &text);
 }
 
-/* Changes of status are told at the end. */
+/* Changes of status are reported at the end. */
 static void line_told(struct goal_lines *l, const struct event *e, const struct json *v)
 {
     static const char *const colors[] = {

@@ -1,5 +1,6 @@
 /*
- * A goal, for somebody who watches the run: a line per verdict, what is waited for, how it ended.
+ * A goal's progress, for a user who watches the run: a line per verdict, the current wait, the
+ * outcome.
  *
  *     ✗ not met: 2 of 40 tests fail
  *     … waiting: pid 4242
@@ -21,18 +22,18 @@ struct host;
 struct goal_lines {
     bool color;
     bool in_turn;
-    struct buf wait;  /* what is waited for; empty: nothing */
-    int64_t until_ms; /* wall clock; 0: nobody knows */
+    struct buf wait;  /* the current wait; empty: none */
+    int64_t until_ms; /* wall clock; 0: unknown */
 };
 
 void goal_lines_init(struct goal_lines *l);
 void goal_lines_release(struct goal_lines *l);
 
 void goal_lines_event(struct goal_lines *l, const struct event *e); /* EVENT_GOAL */
-/* A turn begins: what was waited for is over; or it is done: what is waited for may be shown. */
+/* A turn begins: the wait is over; or it is done: a wait may be shown. */
 void goal_lines_turn(struct goal_lines *l, bool runs);
-/* Renews the line of what is waited for, on a terminal. Returns when to call again
- * (clock_mono_ms()); -1: no need to. */
+/* Renews the line about the wait, on a terminal. Returns when to call again (clock_mono_ms()); -1:
+ * no need to. */
 int64_t goal_lines_tick(struct goal_lines *l);
 /* The engine tells what to type next as "/goal …". In a shell that is "tenax goal …", and going on
  * takes a run: "tenax goal --resume <session>". */

@@ -1,6 +1,6 @@
 /*
- * A session's goal where nobody works on it: read and changed by the same rules (goal_do()),
- * without an agent. What is waited for is watched by whoever goes on with it. Main thread.
+ * A session's goal while no process works on it: read and changed by the same rules (goal_do()),
+ * without an agent. Waits are watched once it is resumed. Main thread.
  */
 #pragma once
 

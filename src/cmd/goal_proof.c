@@ -324,7 +324,7 @@ static int pack(struct proving *v, struct str which, const char *file, struct er
     return EXIT_OK;
 }
 
-/* ---- what is wanted ---- */
+/* ---- the request ---- */
 
 /* Given relative to the working folder. Yours to free. */
 static char *full_path(const struct cmd *c, const char *path)

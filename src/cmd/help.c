@@ -54,7 +54,7 @@ struct rows {
     const struct usage_command *list[HELP_MAX_COMMANDS];
     struct buf models;         /* "anthropic/claude-sonnet-5 …" */
     struct buf topics;         /* "goal sessions … slash" */
-    struct usage_command help; /* the row of cmd_help, which has them behind it */
+    struct usage_command help; /* the row of cmd_help, followed by them */
     struct usage usage;
 };
 

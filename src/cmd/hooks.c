@@ -1,9 +1,9 @@
 /*
  * hooks: every handler of the settings, where it stands, and whether it runs.
  *
- * The list is that of a run in this folder. What the project's own files bring is found by reading
- * the settings once more as if the folder were not trusted: what is missing then needs that trust
- * wherever a person is asked for it. Main thread.
+ * The list is that of a run in this folder. The hooks of the project's own files are found by
+ * reading the settings once more as if the folder were not trusted: those missing then need that
+ * trust in interactive runs. Main thread.
  */
 #include <stdbool.h>
 

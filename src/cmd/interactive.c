@@ -1,6 +1,6 @@
 /*
  * interactive: `tenax` and `tenax "…"` in a terminal. Options in, the terminal UI (src/tui), and
- * what is left to say when it has given the terminal back. Main thread.
+ * the final messages when it has given the terminal back. Main thread.
  */
 #include <stdlib.h>
 

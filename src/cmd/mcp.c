@@ -477,7 +477,7 @@ static int mcp_look_at(struct cmd *c, struct mcp *m, struct str verb)
 {
     const struct strv *words = &c->args.words;
     bool has_url = c->args.given[OPT_URL];
-    size_t at = has_url ? 2 : 3; /* the first word behind the server */
+    size_t at = has_url ? 2 : 3; /* the first word after the server */
     size_t i;
 
     if (str_is(verb, "list"))

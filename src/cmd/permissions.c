@@ -43,7 +43,7 @@ struct setting {
     struct conf *conf;
     struct workspace *workspace;
     struct permit *permit;
-    struct sandbox *sandbox; /* what is confined needs less leave */
+    struct sandbox *sandbox; /* confined commands need fewer permissions */
 };
 
 static void setting_release(struct setting *s)
@@ -244,7 +244,7 @@ static int permissions_check(const struct setting *s, struct str text, bool is_c
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Words "permissions", verb, rest. Behind "--" everything is the command. */
+/* Words "permissions", verb, rest. After "--" everything is the command. */
 static int permissions_run(struct cmd *c)
 {
     CLEANUP(setting_release) struct setting s = {0};

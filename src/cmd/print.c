@@ -50,7 +50,7 @@ struct print {
     bool only_reports;    /* the session's goal is stopped, and nothing else was asked for */
 };
 
-/* Words, but for empty ones: clients write the value of a switch there. */
+/* Words, except empty ones: clients put the value of a switch there. */
 static bool print_has_prompt(const struct args *args)
 {
     for (size_t i = 0; i < args->words.len; i++) {
@@ -116,7 +116,7 @@ static void print_listen(void *arg)
         log_debug("cmd", "no control socket: %s", err.text);
 }
 
-/* The first thing that is said. */
+/* The first output. */
 static int print_begin(void *arg, struct err *err)
 {
     struct print *p = arg;
@@ -129,8 +129,8 @@ static int print_begin(void *arg, struct err *err)
 }
 
 /* The goal decides how the run ends when the run was to work for it, when a turn has run in a
- * session that has one, and when there was nothing else to do. A client that sends prompts of its
- * own is told of the goal by the results of the goal's own turns. */
+ * session that has one, and when there was nothing else to do. A client that sends prompts itself
+ * learns about the goal from the results of the goal's own turns. */
 static bool print_is_for_goal(const struct print *p)
 {
     struct event *last = host_last_turn(p->host);
@@ -323,7 +323,7 @@ static int print_check_words(struct print *p, struct str prompt, struct err *err
                    "the last turn is complete, so there is nothing to go on with; give a prompt");
 }
 
-/* What can be said to a goal is said on the command line here. */
+/* Advice about commands of a goal names options of the command line here. */
 static void print_notes(const struct print *p, const struct strv *notes)
 {
     for (size_t i = 0; i < notes->len; i++) {

@@ -90,8 +90,8 @@ int print_goal_read(struct print_goal *g, struct cmd *c, struct str prompt, stru
 
 /* ---- May it begin? ---- */
 
-/* Nobody can be asked. Unless somebody has said what may run, all that is confined may, and edits
- * in the working folders. */
+/* There is no user to ask. By default all confined commands may run, and edits in the working
+ * folders. */
 static int check_permissions(const struct conf *conf, struct host *host, struct err *err)
 {
     enum permit_mode mode = permit_mode(host_permit(host));

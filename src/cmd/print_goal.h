@@ -30,7 +30,7 @@ void print_goal_init(struct print_goal *g, const struct args *args,
                      const struct print_order *order);
 void print_goal_release(struct print_goal *g);
 
-/* Those of the command line, over what is there already. ERR_BAD_INPUT. */
+/* Those of the command line, over the existing ones. ERR_BAD_INPUT. */
 int print_goal_options(const struct args *args, struct goal_options *o, struct err *err);
 /* The same for a goal that goes on: what can be given to it on top. */
 int print_goal_check_changes(const struct args *args, struct err *err);
@@ -44,6 +44,6 @@ int print_goal_begin(struct print_goal *g, struct host *host, struct slash *slas
  * goal. */
 int print_goal_end(struct print_goal *g, struct cmd *c, struct host *host, struct slash *slash,
                    bool as_text, int code);
-/* The same for a run that was given a prompt of its own, or none: a goal that the session has and
- * that is not complete decides on the exit code. */
+/* The same for a run that was given a separate prompt, or none: an incomplete goal of the session
+ * decides the exit code. */
 int print_goal_left(struct cmd *c, struct host *host, bool as_text, int code);

@@ -1,8 +1,8 @@
 /*
  * rewind: go back to a message of a session: its files, the conversation, or both.
  *
- * Without --to it lists the messages. What is going to happen to each file is said before and after
- * alike, by the same rows (store/file_restore.h). Main thread.
+ * Without --to it lists the messages. The effect on each file is printed before and after alike, by
+ * the same rows (store/file_restore.h). Main thread.
  */
 #include <inttypes.h>
 #include <string.h>

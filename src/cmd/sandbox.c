@@ -199,7 +199,7 @@ static void trial_watch(struct trial *t)
     bool over = false;
 
     while (!over) {
-        /* Else it would be kept in memory, and what is too much for that lost. */
+        /* Else it would be kept in memory, and the excess lost. */
         bool is_full = t->has_input && proc_waiting(t->proc) >= MAX_WAITING;
         struct pollfd fds[3] = {
             {.fd = mailbox_fd(t->mail), .events = POLLIN},

@@ -35,7 +35,7 @@ static void say_clean(struct str text, struct buf *out)
             ; /* left out: it shows nothing itself */
         else if (code == '\n' || code == '\t' || (code >= ' ' && code != 0x7f))
             buf_add(out, str_first(text, len));
-        else if (code != '\r') /* would let a line be written over; the newline behind it stays */
+        else if (code != '\r') /* would let a line be overwritten; the newline after it stays */
             buf_addf(out, "^%c", c ^ 0x40);
         text = str_from(text, len ? len : 1);
     }

@@ -1,5 +1,5 @@
 /*
- * sessions: list, show, export, rename and remove what is kept of conversations.
+ * sessions: lists, shows, exports, renames and removes stored sessions.
  *
  * Everything here works on files of sessions that may be open elsewhere: reading never disturbs
  * them, a title is appended as any line is, and removing one that is open is refused. Main thread.
@@ -47,7 +47,8 @@ const struct command cmd_sessions = {
 
 /* ---- What the parts share ---- */
 
-/* The state store; NULL when it cannot be had, which is no obstacle. Its warnings are said. */
+/* The state store; NULL when it cannot be opened, which is no obstacle. Its warnings are
+ * printed. */
 static struct store *sessions_store(const struct sessions *s)
 {
     CLEANUP(mem_freep) char *projects = path_join(s->home, "projects");

@@ -26,7 +26,7 @@ struct sessions {
 
 /* Those that the options ask for. */
 int sessions_refresh(const struct sessions *s, struct index *ret, struct err *err);
-/* Which one is meant, and what is known of it. */
+/* Finds the session meant, and its stored data. */
 int sessions_find(const struct sessions *s, const char *want, struct buf *ret_path,
                   struct err *err);
 

@@ -29,7 +29,7 @@
 struct table {
     struct buf out;
     struct buf cell;  /* the one in the making */
-    struct strv open; /* ids of sessions that somebody holds */
+    struct strv open; /* ids of sessions that are held */
     bool has_folder;
     bool has_branch;
     size_t id_chars;
@@ -87,7 +87,7 @@ static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
     buf_adds(out, units[unit].ago);
 }
 
-/* All that do not go on with a character. */
+/* Counts all bytes that do not continue a character. */
 static size_t count_chars(struct str s)
 {
     size_t chars = 0;
@@ -151,7 +151,7 @@ static void add_folder(struct buf *out, struct str dir)
     sessions_add_line(out, buf_str(&text), FOLDER_CHARS);
 }
 
-/* Room for titles behind the other columns. */
+/* Room for titles after the other columns. */
 static size_t table_title_chars(const struct table *t, size_t columns)
 {
     size_t used = t->id_chars + 2 + AGE_CHARS + 2 + COUNT_CHARS + 2 + SIZE_CHARS + 2 +
@@ -216,7 +216,7 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
-/* False when nobody listens any more. */
+/* False when the reader is gone. */
 static bool say_so_far(const struct sessions *s, struct buf *out, int *ret_code)
 {
     *ret_code = sessions_say(s, out);

@@ -22,7 +22,7 @@
 #define PROMPT_CHARS 100
 #define DOCUMENT_MAX ((size_t)1 << 30)
 
-/* What a person said, one of many. */
+/* One of many user messages. */
 struct prompt {
     struct str uuid;
     struct str text;

@@ -1,10 +1,10 @@
 /*
  * text: a session shown as plain text.
  *
- * On a terminal the answer appears as it arrives, and what tools do is said on standard error; into
- * a pipe each answer goes whole, when it is complete, so that a script never reads half an
- * answer or, after a broken stream, the same words twice. On a terminal a retried answer goes on
- * where the broken one stopped as long as it says the same. Main thread.
+ * On a terminal the answer appears as it arrives, and the activity of tools on standard error; into
+ * a pipe each answer goes whole, when it is complete, so that a script never reads half an answer
+ * or, after a broken stream, the same text twice. On a terminal a retried answer continues where
+ * the broken one stopped as long as it repeats the same text. Main thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -34,7 +34,7 @@
 #define TEXT_MAX_ANSWER ((size_t)64 << 20)
 #define TEXT_LAST_MS 2000 /* for the end of the turn after an interrupt */
 
-/* What a reader of pipes hears of before the end. */
+/* Events that readers of pipes see before the end. */
 #define TEXT_URGENT                                                                                \
     (EVENT_BIT(EVENT_NOTICE) | EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_STEP_VOID) |               \
      EVENT_BIT(EVENT_COMPACTED) | EVENT_BIT(EVENT_GOAL) | EVENT_BIT(EVENT_COMMAND) |               \
@@ -43,7 +43,7 @@
 struct text {
     bool live;        /* standard output is a terminal */
     bool in_text;     /* the open block is text */
-    bool mid_line;    /* the terminal's cursor stands behind text of ours */
+    bool mid_line;    /* the terminal's cursor stands after text of ours */
     bool after_text;  /* something has been shown before this step */
     struct buf shown; /* what the terminal has of this step's answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
@@ -51,12 +51,12 @@ struct text {
     int64_t retry_at_ms; /* when the next try is due; 0: none is waited for */
     struct activity activity;
     struct goal_lines goal;
-    struct buf claim; /* the first line of what was said last */
+    struct buf claim; /* the first line of the latest answer */
     const struct text_spec *spec;
     struct cancel *cancel;
     int code;           /* exit code once output has failed */
     struct event *last; /* the last TURN_DONE */
-    bool has_notice;    /* a turn behind it was begun by one */
+    bool has_notice;    /* a later turn was started by one */
 };
 
 static void text_out(struct text *t, struct str text)
@@ -71,8 +71,8 @@ static void text_out(struct text *t, struct str text)
     t->mid_line = text.ptr[text.len - 1] != '\n';
 }
 
-/* Takes off *text what the terminal has already. Where a retried answer turns out to be another
- * one, says so and shows it from its beginning. */
+/* Removes from *text the part already on the terminal. If a retried answer turns out to differ,
+ * prints a note and shows it from its beginning. */
 static void text_skip_repeated(struct text *t, struct str *text)
 {
     struct str left = str_from(buf_str(&t->shown), t->again);
@@ -104,7 +104,7 @@ static void text_delta(struct text *t, struct str text)
     text_out(t, text);
 }
 
-/* A note in the middle of an answer starts on a line of its own. */
+/* A note in the middle of an answer starts on a new line. */
 static void text_break(struct text *t)
 {
     if (t->live && t->mid_line)
@@ -118,7 +118,7 @@ static void text_void(struct text *t)
     text_break(t);
 }
 
-/* What was cut or paused goes on in the middle of its line. */
+/* A cut or paused answer continues in the middle of its line. */
 static void text_step_done(struct text *t, const struct event *e)
 {
     bool goes_on = t->in_text && e->kind == EVENT_STEP_DONE &&
@@ -162,8 +162,8 @@ static void text_claim(struct text *t, const struct event *e)
     buf_clear(&t->claim);
 }
 
-/* Half of a surrogate pair, which JSON can carry, is no UTF-8: whoever reads the pipe would choke.
- * It has three bytes, as U+FFFD has. Nothing else that is invalid gets through the parser. */
+/* Half of a surrogate pair, which JSON can carry, is not valid UTF-8 and would break readers of the
+ * pipe. It has three bytes, as U+FFFD has. The parser rejects everything else that is invalid. */
 static void text_mend(struct buf *text)
 {
     size_t at = utf8_valid_len(buf_str(text));
@@ -311,7 +311,7 @@ static int text_end(struct text *t)
 
     text_break(t);
     if (t->code)
-        return t->code; /* output is gone; nobody to tell */
+        return t->code; /* output is gone; no one to notify */
     if (cmd_signal_code()) {
         say("interrupted");
         return cmd_signal_code();

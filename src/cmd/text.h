@@ -15,7 +15,7 @@ struct text_spec {
     struct host *host;
     struct slash *slash;
     bool for_goal;                            /* how it ended is the goal's to say */
-    int (*begin)(void *arg, struct err *err); /* says what is said first */
+    int (*begin)(void *arg, struct err *err); /* prints the first output */
     void (*begun)(void *arg);                 /* it is on its way */
     void *arg;                                /* of both */
 };

@@ -194,7 +194,7 @@ static int trust_run(struct cmd *c)
     if (str_is(what, "list"))
         return trust_list(c, conf);
     if (!realpath(path, dir) || !file_is_dir(dir)) {
-        if (!str_is(what, "remove")) { /* what is gone can still be forgotten */
+        if (!str_is(what, "remove")) { /* a missing folder can still be forgotten */
             say("there is no folder '%s'", path);
             return EXIT_USAGE;
         }

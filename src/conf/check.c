@@ -72,7 +72,8 @@ static bool check_only_logs(const struct check_walk *w, bool quiet)
     return quiet && !w->s->ours;
 }
 
-/* To find line and column takes as long as the file is: not for what nobody reads. */
+/* Finding line and column takes as long as parsing the file: not for warnings that are not
+ * shown. */
 static bool check_is_heard(const struct check_walk *w, bool quiet)
 {
     if (check_only_logs(w, quiet))
@@ -183,11 +184,11 @@ static bool check_place(struct check_walk *w, const struct key *k, const struct 
 
 static void check_unused(struct check_walk *w, const struct key *k, const struct json *v)
 {
-    /* Whoever manages a machine counts on it, in a file of Claude's, too. */
+    /* Administrators rely on it, in a file of Claude's, too. */
     bool is_missed = k->flags & KEY_MANAGED;
 
     if (is_missed && w->s->level != LEVEL_MANAGED)
-        return; /* it would not count anyway, and that is said */
+        return; /* it would not count anyway, and that is reported */
     if (w->s->ours && map_has(&w->c->said, str_of(k->path)))
         return;
     if (k->flags & KEY_MOOT)
@@ -256,7 +257,7 @@ void check_source(struct check *c, const struct source *s)
     buf_release(&w.untrusted);
 }
 
-/* Names come from files that anybody may have written; a terminal must not obey them. */
+/* Names come from files that any program may have written; a terminal must not obey them. */
 static void check_clean(char *line)
 {
     for (unsigned char *at = (unsigned char *)line; *at; at++) {

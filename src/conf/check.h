@@ -35,5 +35,5 @@ void check_deny(struct check *c, const struct json *v);
 void check_warn(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool check_is_left_out(const struct check *c, const struct json *v);
 
-/* Puts "and N more" behind the list and hands it over, safe to print on a terminal. */
+/* Appends "and N more" to the list and hands it over, safe to print on a terminal. */
 void check_take_warnings(struct check *c, struct strv *ret);

@@ -1,7 +1,7 @@
 /*
  * checkout: one lstat() per folder on the way up. Looking for .git/HEAD tells the three cases
- * apart: there (a checkout), not there (go on up), not a directory (.git is a file that names the
- * real place, as in worktrees and submodules). What is tracked stands in the index. Any thread.
+ * apart: there (a checkout), not there (continue upwards), not a directory (.git is a file that
+ * names the real place, as in worktrees and submodules). The index lists tracked files. Any thread.
  */
 #include "conf/checkout.h"
 
@@ -45,9 +45,9 @@ static bool checkout_is_same(const char *path, const char *other)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Anybody can write a .git that names any repository; one that is meant knows the worktree: the
- * folder it keeps for it names dir/.git. By the folder, because a link or another name of that file
- * would do for the file. */
+/* A .git may name any repository; a legitimate one knows the worktree: the folder it keeps for it
+ * names dir/.git. By the folder, because a link or another name of that file would do for the
+ * file. */
 static bool checkout_is_known(const char *dir, const char *linked, const char *common)
 {
     CLEANUP(mem_freep) char *name = checkout_read_line(linked, "gitdir", STR(""));
@@ -61,7 +61,7 @@ static bool checkout_is_known(const char *dir, const char *linked, const char *c
            kept_in && checkout_is_same(kept_in, trees);
 }
 
-/* Whoever may write in dir has perhaps made all that is in it. */
+/* A program that may write in dir may have made everything in it. */
 static bool checkout_is_inside(const char *root, const char *dir)
 {
     CLEANUP(mem_freep) char *real = realpath(dir, NULL);
@@ -70,8 +70,8 @@ static bool checkout_is_inside(const char *root, const char *dir)
     return !real || (strncmp(root, real, len) == 0 && root[len] == '/');
 }
 
-/* The main checkout of the worktree dir, whose .git names `linked`; NULL: there is none, or nothing
- * but dir says so. */
+/* The main checkout of the worktree dir, whose .git names `linked`; NULL: there is none, or only
+ * dir claims it. */
 static char *checkout_main(const char *dir, const char *linked, const char *commondir)
 {
     CLEANUP(mem_freep) char *path = path_join(linked, commondir);

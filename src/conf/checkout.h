@@ -9,7 +9,7 @@ struct arena;
 
 /* The top folder of the checkout that dir is in; for a linked worktree that of its main checkout,
  * or the worktree's own when the repository is bare, does not know it, or lies inside of it: then
- * whoever wrote its .git may have chosen any, or made one. NULL when dir is in no repository. A
+ * the author of its .git may have chosen any, or made one. NULL when dir is in no repository. A
  * path in the arena. */
 const char *checkout_root(struct arena *arena, const char *dir);
 /* Whether git tracks this file, or a link or folder on the way to it: it came with the repository.

@@ -5,7 +5,7 @@
  * check, build the environment, put variables and options on top, merge, freeze. The documents live
  * in an arena of the load; the snapshot has its own and holds the merged one only. A struct conf is
  * a pointer to the snapshot of now; the older ones stay until the last reference goes, because
- * whoever asked may still hold what it was given.
+ * callers may still hold values from them.
  *
  * In the usual case, with no settings anywhere, a load takes 18 system calls and a few more for the
  * git root: eight files not there (open, and readlink in case it is a dangling link), two folders
@@ -80,13 +80,13 @@ struct conf {
     struct strv without;      /* files that are left out while they cannot be used */
     struct stamps stamps;     /* of the last look */
     struct stamps counting;   /* of the files as they count */
-    struct snapshot *refused; /* what somebody has kept back; NULL: nothing */
+    struct snapshot *refused; /* blocked by a listener; NULL: none */
     atomic_uint refreshed;    /* times */
     bool is_stale;            /* whatever the files look like */
     struct plugin_cache plugins;
 
     struct gate gate; /* of what follows */
-    bool is_busy;     /* somebody has what is above */
+    bool is_busy;     /* a thread uses the fields above */
     VEC(struct listener) listeners;
 };
 
@@ -143,8 +143,8 @@ static bool load_is_repeated(struct load *l, const struct source *s)
     return false;
 }
 
-/* A file that cannot be used is left out when a person has said so, and may not be left out when
- * nobody but an administrator, or the command line, has a say in it. */
+/* An unusable file is skipped if the user has agreed to it, but never if it belongs to an
+ * administrator or the command line. */
 static int load_without(struct load *l, const struct source *s, const struct err *why,
                         struct err *err)
 {
@@ -261,7 +261,7 @@ static int load_add_value(struct load *l, const struct key *k, const char *mark,
     return 0;
 }
 
-/* TENAX_MODEL and the like: the first of a row's variables that is set. */
+/* TENAX_MODEL and others: the first of a row's variables that is set. */
 static int load_add_variables(struct load *l, const struct strv *environment, struct err *err)
 {
     size_t count;
@@ -384,7 +384,7 @@ static void snapshot_check(struct snapshot *s)
     }
 }
 
-/* What the files say now. The stamps are taken first: they tell of every change behind them. */
+/* Reads the files now. The stamps are taken first: they show every later change. */
 static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
 {
     CLEANUP(load_release)
@@ -632,7 +632,7 @@ int conf_would_change(struct conf *c, struct err *err)
 
     conf_enter(c);
     if (c->refreshed < CONF_MAX_REFRESHES && (c->is_stale || stamps_changed(&c->stamps))) {
-        c->is_stale = true; /* whoever refreshes later finds it */
+        c->is_stale = true; /* the next refresh finds it */
         r = conf_read(c, &s, err);
     }
     if (r == 0 && s)

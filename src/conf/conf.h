@@ -2,21 +2,20 @@
  * Settings: all levels read, merged, and frozen into a snapshot.
  *
  * Levels, later wins: defaults, user, project, local, --settings, variables (TENAX_MODEL and such),
- * options, what a client of the session has said (conf_lay_over()), managed. At each level Claude's
- * home is read first and ours over it (~/.claude or CLAUDE_CONFIG_DIR, then $TENAX_HOME or
- * ~/.tenax; .claude/ then .tenax/; /etc/claude-code then /etc/tenax). Scalars: the highest level
- * wins; objects merge by key; lists are joined without duplicates, but for fallbackModel.
- * `claudeCompat: false` leaves Claude's homes out; its managed settings, which bind the user, only
- * when our own managed settings say so. tenax writes only into its own home.
+ * options, the session's client (conf_lay_over()), managed. At each level Claude's home is read
+ * first and ours over it (~/.claude or CLAUDE_CONFIG_DIR, then $TENAX_HOME or ~/.tenax; .claude/
+ * then .tenax/; /etc/claude-code then /etc/tenax). Scalars: the highest level wins; objects merge
+ * by key; lists are joined without duplicates, except fallbackModel. `claudeCompat: false` leaves
+ * Claude's homes out; its managed settings, which bind the user, only when our own managed settings
+ * say so. tenax writes only into its own home.
  *
  * A snapshot is immutable; conf_refresh() puts a newer one in its place when files have changed, in
  * one step. Threads share a struct conf freely: each question is answered from one snapshot, and
- * what was given out stays valid until the last reference is gone.
+ * values stay valid until the last reference is gone.
  *
- * What was wrong is either an error (a file that does not parse or cannot be read:
- * file:line:column) or a warning (a known key with the wrong type, an unknown key in our own files,
- * with the nearest known one, a key that nothing uses yet), never silence. The keys are in
- * keys.def.
+ * A problem is either an error (a file that does not parse or cannot be read: file:line:column) or
+ * a warning (a known key with the wrong type, an unknown key in our own files, with the nearest
+ * known one, a key that nothing uses yet), never silence. The keys are in keys.def.
  */
 #pragma once
 
@@ -40,15 +39,16 @@ struct conf_sources {
     const char *etc;         /* where managed settings are; NULL: "/etc" */
     struct str over;         /* a client's settings; conf_lay_over() keeps them */
     struct str policy;       /* what a client forbids; conf_set_policy() keeps it */
-    /* Files that a person goes on without as long as they cannot be used; NULL: none. Managed ones
-     * and those that options name are never left out. */
+    /* Files that the user agreed to skip as long as they cannot be used; NULL: none. Managed ones
+     * and those that options name are never skipped. */
     const struct strv *without;
     struct strv *ret_broken; /* conf_load() fails because of such a file: its path; or NULL */
-    bool trusted; /* false: what project files could do harm with is left out, and said so */
+    bool trusted; /* false: settings of project files that could do harm are left out, with a
+                     warning */
 };
 
 /* ERR_BAD_INPUT or ERR_TOO_BIG: a file that cannot be used; headless runs refuse to start (exit 2),
- * a person is asked. */
+ * an interactive one asks. */
 int conf_load(const struct conf_sources *from, struct conf **ret, struct err *err);
 struct conf *conf_ref(const struct conf *c); /* the same snapshot, once more */
 void conf_unref(struct conf *c);
@@ -57,23 +57,23 @@ void conf_unrefp(struct conf **c);
 #define CONF_MAX_REFRESHES 1000 /* older snapshots are kept */
 
 /* Looks at the files (a stat() each, some microseconds) and reads them again if one has changed: 1
- * when that made a difference, with warnings that are new; 0: as it was. -1: a file cannot be used
- * as it is now; what was good stays, and it is not looked at again until it changes (or once more,
- * when it was written only now). One thread at a time. */
+ * when that made a difference, with warnings that are new; 0: as it was. -1: a file has become
+ * unusable; the old values stay, and it is not checked again until it changes (or once more, if it
+ * is very recent). One thread at a time. */
 int conf_refresh(struct conf *c, struct strv *ret_notes, struct err *err);
 /* 1: a refresh would change something; nothing is changed. As conf_refresh(). */
 int conf_would_change(struct conf *c, struct err *err);
-/* All files that settings may be in, there or not. While nobody refreshes it. */
+/* All files that settings may be in, existing or not. Not during a refresh. */
 void conf_paths(const struct conf *c, struct strv *ret);
 /* Before a changed file counts, each listener may keep it from doing so, until it changes again:
- * "user_settings", "project_settings", "local_settings", "policy_settings" (which nobody can keep
- * back). Asked on the thread of conf_refresh(), for which conf_unlisten() waits. */
+ * "user_settings", "project_settings", "local_settings", "policy_settings" (which cannot be
+ * blocked). Asked on the thread of conf_refresh(), for which conf_unlisten() waits. */
 typedef bool (*conf_change_fn)(void *arg, const char *source, const char *path);
 void conf_listen(struct conf *c, conf_change_fn fn, void *arg);
-void conf_unlisten(struct conf *c, conf_change_fn fn, void *arg); /* of nobody is fine */
-/* Grows with each change, whoever has refreshed it. Any thread. */
+void conf_unlisten(struct conf *c, conf_change_fn fn, void *arg); /* of an unknown one is fine */
+/* Grows with each change, whichever thread has refreshed it. Any thread. */
 unsigned conf_version(const struct conf *c);
-/* A person has trusted the folder: with the next refresh all of its settings count. As
+/* The user has trusted the folder: with the next refresh all of its settings count. As
  * conf_refresh(). */
 void conf_trust(struct conf *c);
 /* Entries of the repository's settings that decide where a key goes and are left out because the
@@ -91,7 +91,7 @@ int conf_lay_over(struct conf *c, const struct json *settings, struct err *err);
 int conf_set_policy(struct conf *c, const struct json *settings, struct strv *ret_dropped,
                     struct err *err);
 bool conf_is_trusted(const struct conf *c);
-/* Some file was left out (conf_sources.without): nobody knows what it would have forbidden. */
+/* Some file was skipped (conf_sources.without): it is unknown what it would have forbidden. */
 bool conf_lacks_file(const struct conf *c);
 /* Something in the project's settings does not count because the folder is not trusted. */
 bool conf_lacks_trust(const struct conf *c);
@@ -109,7 +109,7 @@ int64_t conf_get_i64(const struct conf *c, const char *key, int64_t otherwise);
  * "default". Elements of lists have their own: "permissions.allow.0". */
 struct str conf_origin(const struct conf *c, const char *key);
 
-/* Whether it came from the managed level: what nobody below may set aside. */
+/* Whether it came from the managed level: lower levels cannot override it. */
 bool conf_is_managed(const struct conf *c, const char *key);
 /* Or from a file of Claude's, which may well hold what tenax has no use for. */
 bool conf_is_claudes(const struct conf *c, const char *key);

@@ -795,7 +795,7 @@ static void many_mistakes(void **state)
 
     (void)state;
     tree_make();
-    strv_addf(&env, "HOME=%s", tree); /* not the home of whoever runs the test */
+    strv_addf(&env, "HOME=%s", tree); /* not the home of the user who runs the test */
     from.environ = strv_get(&env);
     buf_adds(&text, "{\"env\":{");
     for (int i = 0; i < 20000; i++)
@@ -833,7 +833,7 @@ static void deep(void **state)
 
     (void)state;
     tree_make();
-    strv_addf(&env, "HOME=%s", tree); /* not the home of whoever runs the test */
+    strv_addf(&env, "HOME=%s", tree); /* not the home of the user who runs the test */
     from.environ = strv_get(&env);
     buf_adds(&text, "{\"extraKnownMarketplaces\":");
     for (int i = 0; i < 500; i++)
@@ -944,7 +944,7 @@ static void limits(void **state)
     tree_remove();
 }
 
-/* What is written to a file during a session: each row writes, then asks. */
+/* Changes of a file during a session: each row writes, then asks. */
 struct refresh_case {
     const char *file;
     const char *content; /* NULL: it goes away */
@@ -1012,11 +1012,11 @@ static void refresh(void **state)
         if (rc < 0) /* once */
             assert_int_equal(conf_refresh(conf, &notes, &err), c->content ? -1 : 0);
     }
-    assert_true(str_is(first, "first")); /* what was given out is still there */
+    assert_true(str_is(first, "first")); /* values handed out are still valid */
     tree_remove();
 }
 
-/* Trust that is given later brings what was left out. */
+/* Trust given later adds the settings left out. */
 static void trust_later(void **state)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -1044,7 +1044,7 @@ static void trust_later(void **state)
     tree_remove();
 }
 
-/* What a person goes on without, and what nobody does. */
+/* Files that the user agrees to skip, and those that are never skipped. */
 static void without(void **state)
 {
     static const struct {
@@ -1260,7 +1260,7 @@ static void *share(void *arg)
     return NULL;
 }
 
-/* Whoever drops the last reference frees it; TSAN watches. */
+/* The last reference frees it, on any thread; TSAN watches. */
 static void shared(void **state)
 {
     const char *argv[] = {"tenax", "--settings={\"http2\":true}"};

@@ -94,7 +94,7 @@ static void look_at(struct walk *w, struct str key, const struct json *v)
     strv_addf(w->unapproved, "%s %s: %.*s", digest, buf_cstr(&where), STR_ARG(str_clip(key, 120)));
     check_deny(w->c, v);
     if (!w->c->trusted)
-        return; /* all that it would switch on is said at once */
+        return; /* everything that it would switch on is reported at once */
     check_warn(w->c,
                "%s: '%.*s' decides where your keys go, and this file belongs to the repository, so "
                "it is left out; to approve it: tenax trust add",

@@ -1,6 +1,5 @@
 /*
- * frontmatter: events of libyaml, written down as JSON and read again by our own parser. Pure; any
- * thread.
+ * frontmatter: events of libyaml, converted to JSON and parsed by our own parser. Pure; any thread.
  */
 #include "conf/frontmatter.h"
 
@@ -195,7 +194,7 @@ static int read_loosely(struct str yaml, struct arena *arena, const struct json 
         return 0;
     quote_values(yaml, &quoted);
     if (read_yaml(buf_str(&quoted), arena, ret, /*err=*/NULL) < 0)
-        return -1; /* with what was wrong at first */
+        return -1; /* with the first error */
     err_clear(err);
     return 0;
 }

@@ -17,7 +17,7 @@ struct json;
 #define FRONTMATTER_MAX ((size_t)64 << 10)
 #define FRONTMATTER_MAX_DEPTH 16
 
-/* *ret_json is an empty object when there is none; *ret_body is what stands behind it.
- * ERR_BAD_INPUT with the line; ERR_TOO_BIG. */
+/* ret_json is an empty object when there is none; *ret_body is the rest after it. ERR_BAD_INPUT
+ * with the line; ERR_TOO_BIG. */
 int frontmatter_read(struct str text, struct arena *arena, const struct json **ret_json,
                      struct str *ret_body, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * Frontmatter: what becomes of it, and what is refused.
+ * Frontmatter: how it is read, and refused input.
  */
 #include "conf/frontmatter.h"
 

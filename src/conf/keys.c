@@ -57,7 +57,7 @@ const struct key *key_find(struct str path)
 
 bool key_has_children(const struct key *k)
 {
-    /* Members stand right behind their parent. */
+    /* Members follow their parent directly. */
     return k + 1 < keys + ARRAY_LEN(keys) && key_child_name(k, k + 1).len;
 }
 

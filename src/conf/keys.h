@@ -31,9 +31,9 @@ enum key_types {
 };
 
 enum key_flags {
-    KEY_LATER = 1,   /* taken and checked, but nothing reads it yet: our own files are told so */
-    KEY_WHOLE = 2,   /* the highest level's value is taken whole; lists are not joined */
-    KEY_TRUST = 4,   /* from project files only when the folder is trusted */
+    KEY_LATER = 1, /* accepted and checked, but nothing reads it yet: our own files get a warning */
+    KEY_WHOLE = 2, /* the highest level's value is taken whole; lists are not joined */
+    KEY_TRUST = 4, /* from project files only when the folder is trusted */
     KEY_MANAGED = 8, /* only the managed level may set it */
     KEY_OURS = 16,   /* only our own files may set it */
     KEY_OWN = 128,   /* not from the project's settings, which others write, trusted or not */

@@ -1,6 +1,6 @@
 /*
- * keys: the table is sound, values are told apart, and what the table says about use is true: it is
- * compared with what the program's sources read and with what docs/settings.md tells.
+ * keys: the table is sound, values are distinguished, and its flags about use are true: they are
+ * compared with the program's sources and with docs/settings.md.
  */
 #include <ftw.h>
 #include <setjmp.h>

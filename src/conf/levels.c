@@ -98,7 +98,7 @@ const char *levels_local_dir(struct arena *arena, const char *dir, const char *u
     struct stat home;
 
     if (!root || stat(root, &at) < 0 || at.st_uid != geteuid())
-        return dir; /* somebody else's repository does not get to choose our settings */
+        return dir; /* a repository must not choose our settings */
     if (stat(user_home, &home) == 0 && home.st_dev == at.st_dev && home.st_ino == at.st_ino)
         return dir; /* a home kept in git is not one big project */
     return root;

@@ -1,9 +1,8 @@
 /*
  * option: the rows of option.def as a table, and the one parser of command lines.
  *
- * The parser keeps nothing but what was said: each option's values and the words in order. Which
- * command takes which option is the caller's business (usage_check). Runs at start, on the main
- * thread.
+ * The parser only stores each option's values and the words in order. Which command takes which
+ * option is the caller's business (usage_check). Runs at start, on the main thread.
  */
 #include "conf/option.h"
 
@@ -185,7 +184,7 @@ static int args_take_value(const struct option *o, const char *attached, int arg
     return 0;
 }
 
-/* Whether an argument behind the value is one more: --allowedTools "Bash(git *)" Edit "and now the
+/* Whether an argument after the value is one more: --allowedTools "Bash(git *)" Edit "and now the
  * prompt", --add-dir ../a ../b "and now the prompt". */
 static bool args_is_more(const struct option *o, const char *arg)
 {

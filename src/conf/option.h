@@ -63,7 +63,7 @@ struct args {
      * OPTION_MANY only the last use counts. */
     struct strv values[OPT_COUNT];
     bool given[OPT_COUNT];
-    struct strv words; /* what is not an option, in order; all behind "--" */
+    struct strv words; /* arguments other than options, in order; all after "--" */
     size_t plain;      /* of them, how many stand before "--" */
 };
 

@@ -17,7 +17,7 @@
 #define MAX_ARGV 12
 
 struct parse_case {
-    const char *argv[MAX_ARGV]; /* behind the program's name */
+    const char *argv[MAX_ARGV]; /* after the program's name */
     const char *expect;         /* "name=value …| words", or the start of the error */
 };
 

@@ -158,7 +158,7 @@ void places_find(const struct conf *conf, const char *name, struct arena *arena,
     places_add(ret, arena, LEVEL_MANAGED, /*ours=*/true, ours, name);
 }
 
-/* Those in a folder of --add-dir, but for what is the project's or the user's anyway. */
+/* Those in a folder of --add-dir, except the project's and the user's. */
 static void places_add_in(const struct conf *conf, const char *dir, const char *name,
                           struct arena *arena, const place_vec *others, place_vec *ret)
 {

@@ -11,9 +11,9 @@
  * plugins (conf/plugin.h) come first of all, as the user's; one may be a single file.
  *
  * Only what exists is listed, in that order; which level beats which depends on the kind (a skill
- * of the user's beats the project's, an agent's is beaten by it) and is the caller's to say, and so
- * is what a folder that is not trusted may bring (conf_is_trusted()). `claudeCompat: false` leaves
- * Claude's homes out, but for the managed one; --setting-sources the levels it does not name.
+ * of the user's beats the project's, an agent's is beaten by it) and is decided by the caller, and
+ * so is the handling of untrusted folders (conf_is_trusted()). `claudeCompat: false` leaves
+ * Claude's homes out, except the managed one; --setting-sources the levels it does not name.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ const struct key *setting_row(struct str path, struct err *err)
         struct str near = key_suggest(k, part);
 
         if (!child && k && !key_has_children(k))
-            return k; /* its members are anybody's */
+            return k; /* its members may have any name */
         if (!child) {
             err_set(err, ERR_BAD_INPUT, "'%.*s' is not a setting%s%.*s%s",
                     STR_ARG(str_clip(path, 80)), near.len ? "; did you mean '" : "", STR_ARG(near),
@@ -96,7 +96,7 @@ static void walk_down(struct walk *l, const struct json *v, unsigned depth)
             buf_addf(&l->path, "%s%.*s", len ? "." : "", STR_ARG(json_key(child)));
         else
             buf_addf(&l->path, ".%zu", i++);
-        if (json_is(v, JSON_ARRAY) && !entry.len) /* what is in it is kept no origin of */
+        if (json_is(v, JSON_ARRAY) && !entry.len) /* its elements have no origin */
             l->entry = conf_origin(l->conf, buf_cstr(&l->path));
         walk_down(l, child, depth + 1);
         l->entry = entry;

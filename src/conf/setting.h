@@ -24,17 +24,17 @@ struct strv;
 /* The row of a key as people write it, "env.PATH"; NULL with the nearest one in the error. */
 const struct key *setting_row(struct str path, struct err *err);
 
-/* All that is set at a key and below it, or everything when it is NULL. Every value and every
- * element of a list has its own origin, so each is told by itself. value is JSON; what is often
- * secret (env, headers) is masked, unless a key was asked for by name. */
+/* All values at a key and below it, or everything when it is NULL. Every value and every element of
+ * a list has its own origin, so each is reported by itself. value is JSON; often secret ones (env,
+ * headers) are masked, unless a key was asked for by name. */
 typedef void (*setting_fn)(void *arg, const char *path, struct str value, struct str origin);
 void setting_each(const struct conf *conf, const char *key, setting_fn fn, void *arg);
 
 /* Why nothing comes of a key that is set; NULL: something does. */
 const char *setting_unused(const char *path);
 
-/* What was typed behind a key, as JSON: several words or a word for a list are its elements; a
- * word that is no JSON of the right type is a string where one may stand. */
+/* The text after a key, as JSON: several words or a word for a list are its elements; a word that
+ * is not JSON of the right type is a string where one may stand. */
 int setting_value(const char *key, const struct key *row, char *const *words, size_t count,
                   struct buf *ret, struct err *err);
 
@@ -45,7 +45,7 @@ int setting_check_all(const char *name, enum source_level level, struct str text
 /* ERR_BAD_INPUT: what would be left out if the file had it; nothing was changed. */
 int setting_write(const struct source *target, const char *key, struct str value,
                   struct strv *ret_warnings, struct err *err);
-/* Into the user's own file, $TENAX_HOME/settings.json; value NULL: taken out. ret_warnings also
- * says who has the last word, when it is somebody else. */
+/* Into the user's own file, $TENAX_HOME/settings.json; value NULL: removed. ret_warnings also names
+ * a higher level that wins. */
 int setting_write_user(const struct conf *conf, const char *key, const struct str *value,
                        struct strv *ret_warnings, struct err *err);

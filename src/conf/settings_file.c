@@ -59,7 +59,7 @@ static void add_member(struct buf *out, struct str rest, struct str value, size_
     buf_addc(out, '}');
 }
 
-/* Behind the last member, or between the brackets of an empty object. */
+/* After the last member, or between the brackets of an empty object. */
 static void insert_member(struct str text, const struct json *object, struct str rest,
                           struct str value, size_t level, struct buf *ret)
 {
@@ -219,8 +219,8 @@ static int change_locked(const char *path, const char *key, settings_value_fn fn
     return file_replace_like(path, buf_str(&changed), exists ? &st : NULL, err);
 }
 
-/* What is the user's alone should not turn up as a change of the project, nor be committed with it.
- * A file that is there already is theirs, and without one nothing is lost but this. */
+/* Private files should not show up as a change of the project, nor be committed with it. An
+ * existing file is the user's, and without one nothing else is lost. */
 static void hide_local(const char *path, const char *dir)
 {
     static const struct str text =

@@ -2,8 +2,8 @@
  * Changes to one of tenax's own settings files.
  *
  * A file is read, one value of it replaced and the whole put in place of the old one, under a lock
- * that keeps a second tenax out. Everything else stays as a person wrote it, byte for byte: other
- * keys, their order, the white space between them.
+ * that keeps a second tenax out. Everything else stays as written, byte for byte: other keys, their
+ * order, the white space between them.
  */
 #pragma once
 
@@ -18,9 +18,8 @@ struct json;
 typedef int (*settings_value_fn)(const struct json *old, struct buf *ret, void *arg,
                                  struct err *err);
 
-/* key: dotted, "permissions.allow". A file or folder that is not there is made. ERR_BAD_INPUT when
- * what is there is no JSON object, or the key leads through something that is none; nothing is
- * written then. */
+/* key: dotted, "permissions.allow". A missing file or folder is made. ERR_BAD_INPUT when the file
+ * is not a JSON object, or the key leads through another type; nothing is written then. */
 int settings_file_change(const char *path, const char *key, settings_value_fn fn, void *arg,
                          struct err *err);
 

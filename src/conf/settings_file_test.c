@@ -104,7 +104,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Counts up what is there. */
+/* Increments the present value. */
 static int count_up(const struct json *old, struct buf *ret, void *arg, struct err *err)
 {
     int64_t n = 0;

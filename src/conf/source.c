@@ -17,7 +17,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 
-/* A link that leads nowhere looks like a missing file; whoever made it should hear of it. */
+/* A dangling link looks like a missing file; its owner should get a warning. */
 static void source_note_dangling(const struct source *s, struct strv *warnings)
 {
     char target[512];

@@ -37,7 +37,7 @@ struct source {
     bool on_top;        /* a client's: over variables and options, too */
     const char *path;   /* file to read, or NULL when the text is given */
     const char *name;   /* for people: "~/.tenax/settings.json", "--settings", "--model" */
-    bool has_positions; /* a document a person wrote, with lines and columns */
+    bool has_positions; /* a document written by hand, with lines and columns */
     struct str text;
     const struct json *root; /* NULL: nothing there */
     size_t *line_starts;     /* made by source_load() */
@@ -45,8 +45,7 @@ struct source {
 };
 
 /* Reads and parses; sets root, or leaves it NULL for a missing file. The error says
- * name:line:column. What is merely odd (a dangling link, bytes that are not UTF-8) goes to
- * warnings. */
+ * name:line:column. Minor problems (a dangling link, invalid UTF-8) become warnings. */
 int source_load(struct source *s, struct arena *arena, struct strv *warnings, struct err *err);
 
 /* Appends "name:line:column" (or just the name) of a value of this source. */

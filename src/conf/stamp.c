@@ -27,7 +27,7 @@ static int64_t stamp_now_ns(void)
     return stamp_ns(&now);
 }
 
-/* Looked for behind the file: one that comes in between is seen the next time. */
+/* Looked up after the file: one that comes in between is seen the next time. */
 static void stamp_find_folder(const struct stamps *s, struct stamp *it)
 {
     CLEANUP(mem_freep) char *folder = path_dirname(it->path);

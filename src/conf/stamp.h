@@ -20,7 +20,7 @@ struct stamp {
     char *path;
     int level; /* enum source_level */
     bool is_there;
-    bool is_fresh; /* too young to be told from the next change */
+    bool is_fresh; /* too recent to be distinguished from the next change */
     struct stat st;
     char *folder; /* that is not there, either, so that nothing can be in it; NULL: it is */
     bool is_led;  /* a stamp before it looks for the folder */

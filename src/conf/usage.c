@@ -2,7 +2,7 @@
  * usage: --help, and which command takes which option.
  *
  * Text is laid out in two columns: names on the left, sentences on the right, wrapped at words. A
- * name too long for its column gets a line of its own, or several. Main thread.
+ * name too long for its column gets a separate line, or several. Main thread.
  */
 #include "conf/usage.h"
 
@@ -16,7 +16,7 @@
 #define USAGE_LEFT 28   /* where sentences start */
 #define USAGE_NARROW 64 /* below this they start further left, on a line of their own */
 #define USAGE_NARROW_LEFT 8
-#define USAGE_ARGS 7 /* where a command's arguments go on, behind "Usage: " */
+#define USAGE_ARGS 7 /* where a command's arguments continue, after "Usage: " */
 #define USAGE_MIN_COLUMNS 40
 #define USAGE_MAX_COLUMNS 100 /* longer lines are hard to read */
 

@@ -45,7 +45,7 @@ int usage_completion(const struct usage *u, struct str shell, struct buf *out, s
 /* Whether a command takes an option: those of its row, and the ones every command takes. */
 bool usage_takes(const struct usage_command *command, enum option_id id);
 
-/* ERR_BAD_INPUT when an option was given that this command has no use for, a word behind one that
- * takes none, or one that is nearly what may follow. A word that is near to nothing is left to the
- * command, which knows what to say of it. */
+/* ERR_BAD_INPUT for an option that this command does not take, a word after one that takes none, or
+ * one that nearly matches a possible one. A word without a near match is left to the command, which
+ * reports it. */
 int usage_check(const struct usage_command *command, const struct args *args, struct err *err);

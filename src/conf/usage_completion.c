@@ -274,7 +274,7 @@ static void zsh_script(const struct usage *u, struct buf *out)
                   "fi\n");
 }
 
-/* An option is offered everywhere but behind the commands that do not take it. */
+/* An option is offered everywhere except after the commands that do not take it. */
 static void fish_condition(const struct usage *u, const struct option *o, struct buf *out)
 {
     bool all = true;

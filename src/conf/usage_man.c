@@ -33,6 +33,8 @@ static const struct man_row man_environment[] = {
      "Model to use; beats the settings files, and --model beats it."},
     {"TENAX_EFFORT, CLAUDE_CODE_EFFORT_LEVEL",
      "Effort; beats the settings, and --effort beats it."},
+    {"DISABLE_PROMPT_CACHING, DISABLE_PROMPT_CACHING_HAIKU, _SONNET, _OPUS",
+     "1: never ask Anthropic's servers to keep the prompt; for all models, or those of a family."},
     {"ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL",
      "Key, bearer token and address for Anthropic's models."},
     {"OPENAI_API_KEY, OPENAI_BASE_URL", "The same for OpenAI's."},

@@ -1,5 +1,5 @@
 /*
- * usage: help fits its width, and what is generated is run: the man page through groff, the
+ * usage: help fits its width, and generated files are run: the man page through groff, the
  * completions through the shells themselves (those that are installed; ./check --ci installs them
  * all).
  */
@@ -86,7 +86,7 @@ static char *write_file(const char *name, struct str text)
 static bool run(const char *const *argv, struct buf *out)
 {
     const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                               "HOME=/dev/null", /* nobody makes it */
+                               "HOME=/dev/null", /* no one makes it */
                                "LC_ALL=C.UTF-8", "TERM=dumb", NULL};
     CLEANUP(fd_closep) int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     posix_spawn_file_actions_t actions;
@@ -226,7 +226,7 @@ static void man_page(void **state)
 }
 
 struct completion_case {
-    const char *line;   /* what was typed; words split at spaces, '=' a word of its own in bash */
+    const char *line;   /* the typed text; words split at spaces, '=' a separate word in bash */
     const char *expect; /* sorted */
 };
 

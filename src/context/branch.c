@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define BRANCH_MAX_LINE 4096 /* of HEAD and the like */
+#define BRANCH_MAX_LINE 4096 /* of HEAD and similar files */
 #define BRANCH_MAX_CONFIG ((size_t)1 << 20)
 #define BRANCH_MAX_PACKED ((size_t)8 << 20) /* of packed-refs */
 
@@ -28,7 +28,7 @@ void branch_release(struct branch *b)
     mem_freep(&b->main_name);
 }
 
-/* The line of a one-line file behind its prefix, or NULL. */
+/* The line of a one-line file after its prefix, or NULL. */
 static char *branch_read(const char *folder, const char *name, struct str prefix)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, name);
@@ -106,7 +106,7 @@ static bool branch_place(const char *dir, struct branch *b)
     }
 }
 
-/* git asks this of a repository that it finds, but not of one that it is told. */
+/* git checks this for a repository that it finds, but not for one given to it. */
 static bool is_own_folder(const char *path)
 {
     struct stat st;

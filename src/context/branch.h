@@ -1,8 +1,8 @@
 /*
  * The branches of a git repository, read from its files without starting git.
  *
- * This is what is left to say when git is missing or slow. Repositories that keep their refs in
- * another way (reftable) give no names.
+ * The information that remains when git is missing or slow. Repositories that store their refs
+ * otherwise (reftable) give no names.
  */
 #pragma once
 
@@ -17,11 +17,11 @@ struct branch {
     char *commit;    /* that is checked out, its whole name; NULL: there is none, or not known */
     char *main_name; /* the branch that work goes back to: what origin calls HEAD, else main, master
                         or trunk where there is one; NULL: not known */
-    /* Its own settings name programs for the content of files (filters), or other files of settings
-     * that may: whoever has git look at files runs what the folder says. */
+    /* Its own settings name programs for the content of files (filters), or other settings files
+     * that may: letting git read files would run the folder's programs. */
     bool has_filters;
-    /* git might find another repository here, or refuse this one: what names its folders has more
-     * in it than git writes, or a folder is somebody else's. */
+    /* git might find another repository here, or refuse this one: the file that names its folders
+     * has more than git writes, or a folder has another owner. */
     bool is_odd;
 };
 

@@ -1,6 +1,6 @@
 /*
- * commits: entries, newest first, each "<commit> <bytes>\n" and so many bytes. What is torn is
- * no entry.
+ * commits: entries, newest first, each "<commit> <bytes>\n" and so many bytes. A torn one does not
+ * count.
  */
 #include "context/commits.h"
 
@@ -16,7 +16,7 @@ struct entry {
     struct str commit, log;
 };
 
-/* The next one; false at the end, or at what is none. */
+/* The next one; false at the end, or at an invalid one. */
 static bool entry_cut(struct str *rest, struct entry *ret)
 {
     struct str line;

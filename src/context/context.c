@@ -51,7 +51,7 @@ static bool wants_source(const struct args *args, const char *name)
            strv_has(&args->values[OPT_SETTING_SOURCES], str_of(name));
 }
 
-/* What a project wants left out is left out of its own files alone. */
+/* A project's excludes apply to its own files alone. */
 static void places_read_excludes(const struct conf *conf, struct places *ret)
 {
     size_t i = 0;
@@ -147,7 +147,8 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
     CLEANUP(buf_release) struct buf sandbox = BUF_INIT(CONTEXT_MAX_TEXT);
     int rc = context_look(&c, spec, cancel, err);
 
-    sandbox_describe(spec->sandbox, &sandbox); /* which may have to be tried: git works meanwhile */
+    sandbox_describe(spec->sandbox,
+                     &sandbox); /* which may have to be tested: git works at the same time */
     if (rc == 0)
         rc = surroundings_write(begun, cancel, &part, err);
     surroundings_free(begun);

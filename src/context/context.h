@@ -1,10 +1,10 @@
 /*
- * Context: what the model is told before the user speaks.
+ * Context: the text for the model before the first input.
  *
  * The surroundings and the instruction files are gathered once, when a session starts, git running
  * while other things are made and read, and become the reminders that stand before the first input.
- * The text is kept with the session and used again, byte for byte, when it is resumed. What changes
- * later is said in further reminders: context_news(), context_near() and those of reminder.h.
+ * The text is kept with the session and used again, byte for byte, when it is resumed. Later
+ * changes follow in further reminders: context_news(), context_near() and those of reminder.h.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct context_spec {
     const struct conf *conf;
     const struct args *args; /* --setting-sources; NULL: all of them */
     struct workspace *workspace;
-    struct permit *permit;   /* whose deny rules keep files from the model; NULL: nobody's */
+    struct permit *permit;   /* whose deny rules hide files from the model; NULL: none */
     int64_t since_ms;        /* as in instructions.h */
     struct sandbox *sandbox; /* told to the model; NULL: there is none, or it is lifted */
     const char *etc;         /* as in conf.h; NULL: "/etc" */
@@ -38,7 +38,7 @@ struct context_spec {
 struct context {
     struct buf text;     /* <system-reminder> blocks; goes to agent_spec.context */
     struct strv notices; /* for the user: instruction files that could not be used, and why */
-    /* What the model knows, to tell what is new. */
+    /* The state that the model knows, to find changes. */
     struct instructions instructions;
     struct instructions nested; /* by context_near() */
     char today[11];
@@ -53,12 +53,12 @@ int context_instructions(const struct context_spec *spec, struct cancel *cancel,
 /* Starts git; what the spec points to is lent until surroundings_free() or context_gather(). */
 struct surroundings *context_begin(const struct context_spec *spec);
 
-/* Takes what was begun, also on failure: ERR_CANCELLED, nothing else. */
+/* Takes the started work, also on failure: ERR_CANCELLED, nothing else. */
 int context_gather(const struct context_spec *spec, struct surroundings *begun,
                    struct cancel *cancel, struct context *ret, struct err *err);
 
-/* For a session that is resumed: the text is the stored one, and ret_news gets reminders of what is
- * different now: the instruction files, the date. ERR_CANCELLED. */
+/* For a session that is resumed: the text is the stored one, and ret_news gets reminders of the
+ * differences now: the instruction files, the date. ERR_CANCELLED. */
 int context_restore(const struct context_spec *spec, struct str text, struct cancel *cancel,
                     struct context *ret, struct buf *ret_news, struct err *err);
 

@@ -1,6 +1,6 @@
 /*
- * The context of a session: the same bytes for the same tree, what is said when it changes, and the
- * words of reminders.
+ * The context of a session: the same bytes for the same tree, reminders about changes, and their
+ * text.
  */
 #include <ftw.h>
 #include <setjmp.h>
@@ -184,12 +184,12 @@ static void news(void **state)
     }
     assert_int_equal(text.len, 0);
     assert_int_equal(context_news(&c, &p.spec, NULL, &text, NULL), 0);
-    assert_int_equal(text.len, 0); /* what was read on the way is no change */
+    assert_int_equal(text.len, 0); /* files read on the way are no change */
 
     memcpy(c.today, "2001-02-03", 11);
     assert_int_equal(context_news(&c, &p.spec, NULL, &text, NULL), 0);
     expect(buf_str(&text), "The date has changed: today is ");
-    assert_true(str_eq(buf_str(&first), buf_str(&c.text))); /* what was sent stays as it was */
+    assert_true(str_eq(buf_str(&first), buf_str(&c.text))); /* text already sent stays as it was */
     place_close(&p);
 }
 

@@ -61,8 +61,8 @@ static bool finder_has(const struct instructions *in, const struct stat *st)
     return false;
 }
 
-/* Whether a project file may be read: it really is where project files may be. One above the
- * checkout, which is nobody's but ours, may be anywhere below its own folder. */
+/* Whether a project file may be read: it must really be where project files may be. One above the
+ * checkout, which belongs to us, may be anywhere below its own folder. */
 static bool finder_allows(const struct finder *f, const struct candidate *c)
 {
     CLEANUP(mem_freep) char *real = realpath(c->path, NULL);
@@ -95,7 +95,8 @@ static bool finder_is_new(const struct finder *f, const struct stat *st)
 
 static void finder_import(struct finder *f, const struct candidate *from, const char *import);
 
-/* What fits of the text; the file that passes the total is cut, and both readers are told. */
+/* The part of the text that fits; the file that exceeds the total is cut, and the model and the
+ * user are notified. */
 static void finder_take_text(struct finder *f, const char *path, struct str text, struct buf *ret)
 {
     size_t room = INSTRUCTIONS_MAX_TOTAL - f->found->bytes;
@@ -208,7 +209,7 @@ bool finder_add(struct finder *f, const struct candidate *c)
     return true;
 }
 
-/* Whether a word behind an '@' is meant as a file: "@types/node" and "@alice" may be anything. */
+/* Whether a word after an '@' is meant as a file: "@types/node" and "@alice" may be anything. */
 static bool import_is_plain(const char *import)
 {
     const char *dot = strrchr(path_base(import), '.');

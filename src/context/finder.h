@@ -2,7 +2,7 @@
  * A search for instruction files; for instructions.c only.
  *
  * finder_add() is the one gate that every file goes through, found or imported: whether it may be
- * read, whether it is text, whether there is still room. What does not pass is said in the notices
+ * read, whether it is text, whether there is still room. Rejected files are reported in the notices
  * of the list.
  */
 #pragma once
@@ -23,7 +23,7 @@ struct finder {
     struct strv allowed;              /* real paths of the folders that project files may lead to */
     VEC(struct finder_folder) rule_folders;
     size_t rule_entries;
-    bool is_full; /* the total is reached, and it was said */
+    bool is_full; /* the total is reached, which was reported */
 };
 
 /* A file on its way in. */

@@ -1,5 +1,5 @@
 /*
- * instruction_text: just enough markdown to know what is code. Lines are copied one by one, with
+ * instruction_text: just enough markdown to recognize code. Lines are copied one by one, with
  * fences watched and comments left out; each run of lines without a blank one (a paragraph, within
  * which a code span must end) is then searched for imports. Pure; any thread.
  */
@@ -174,7 +174,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* The word behind an '@', as far as it can be a path. */
+/* The word after an '@', as far as it can be a path. */
 static void text_add_import(struct instruction_text *t, struct str word)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
@@ -195,8 +195,8 @@ static void text_add_import(struct instruction_text *t, struct str word)
         strv_add(&t->imports, buf_str(&path));
 }
 
-/* Position behind the code span that opens at `at`; behind the backticks alone when none closes. A
- * length that was looked for in vain is not met twice, so the limit keeps this linear. */
+/* Position after the code span that opens at `at`; after the backticks alone when none closes. A
+ * length that was not found is not searched twice, so the limit keeps this linear. */
 static size_t text_skip_span(struct str s, size_t at)
 {
     size_t len = text_run(str_from(s, at), '`');
@@ -243,9 +243,9 @@ static size_t text_last_comment(struct str s)
     return 0;
 }
 
-/* Where the text goes on behind a comment that opens the line at `at`; 0 when there is none, or one
- * that never ends: better a note too many than instructions lost. A blank rest of its last line
- * goes with it. */
+/* Where the text continues after a comment that opens the line at `at`; 0 when there is none, or
+ * one that never ends: a superfluous note is better than lost instructions. A blank rest of its
+ * last line goes with it. */
 static size_t text_skip_comment(struct str s, size_t at)
 {
     struct str open = text_dedent(str_from(s, at));
@@ -272,7 +272,7 @@ void instruction_text_read(struct instruction_text *ret, struct str raw, bool is
     struct fence fence = {0};
     struct str s;
     size_t paragraph = 0; /* where it starts in the result */
-    size_t last_comment;  /* no comment ends behind here */
+    size_t last_comment;  /* no comment ends after this */
 
     *ret = (struct instruction_text){.text = BUF_INIT(BUF_NO_LIMIT)};
     ret->bad_bytes = text_clean(raw, &clean);

@@ -111,8 +111,8 @@ static void texts(void **state)
     }
 }
 
-/* What is built to make a scanner go over it again and again ends all the same: the test's time
- * limit is the assertion. */
+/* Input built to make a scanner rescan again and again still ends: the test's time limit is the
+ * assertion. */
 static void hostile(void **state)
 {
     static const char *const pieces[] = {"<!--\n", "`",   "` ",      "@",

@@ -144,7 +144,7 @@ void instructions_write(const struct instructions *in, struct buf *ret)
     }
 }
 
-/* What was installed there speaks to those who develop it, not to its users. */
+/* Instructions of an installed package address its developers, not its users. */
 static bool path_is_foreign(struct str path)
 {
     return str_has(path, STR("/.")) || str_has(path, STR("/node_modules"));

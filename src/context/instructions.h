@@ -9,21 +9,20 @@
  *             and .claude/CLAUDE.md, or where there is neither and the folder is in the checkout
  *             (or is the start directory) AGENTS.override.md or AGENTS.md; then CLAUDE.local.md
  *   rules     .claude/rules (all .md below) of the folders of the checkout
- * Rules that name `paths` wait until a file is read that they speak of, and so do the files of
- * folders below the start directory (but for hidden ones and node_modules): instructions_near().
- * Of these only those count that are older than the session: what came since may be the model's own
- * text, or a command's, and nobody's instructions.
+ * Rules that name `paths` wait until a file is read that they apply to, and so do the files of
+ * folders below the start directory (except hidden ones and node_modules): instructions_near(). Of
+ * these only those count that are older than the session: newer ones may have been written by the
+ * model or a command, and are not instructions of a user.
  *
  * A line's `@path` imports another file, relative to the one it stands in, up to
  * INSTRUCTIONS_MAX_DEPTH deep.
  *
- * A repository must not be able to have files of the user's sent away: what a project file imports
- * or links to is followed only inside the working folders and the checkout. No file counts that
- * deny rules Read(…) keep from the model, under whatever name. Above the checkout only files of our
- * own and root's count (somebody else's /tmp/CLAUDE.md does not).
+ * A repository must not be able to send the user's files away: imports and links of a project file
+ * are followed only inside the working folders and the checkout. Files hidden from the model by
+ * deny rules Read(…) never count, under any name. Above the checkout only files of our own and
+ * root's count (another user's /tmp/CLAUDE.md does not).
  *
- * Whatever cannot be used is left out with a notice, one line each; nothing here fails but for a
- * cancel.
+ * Unusable files are skipped with a notice, one line each; nothing here fails except by a cancel.
  */
 #pragma once
 

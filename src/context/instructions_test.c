@@ -36,7 +36,7 @@ struct find_case {
     const char *files[MAX_FILES][2];
     const char *dir; /* NULL: "work" */
     const char *excludes[3];
-    bool by_project; /* says so */
+    bool by_project; /* asks for it */
     const char *folders[2];
     bool no_claude;
     bool no_user;
@@ -310,7 +310,7 @@ static void remove_tree(void)
     assert_int_equal(nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* What is found at the start, or (path not NULL) when that file is read. */
+/* The files found at the start, or (path not NULL) when that file is read. */
 static int look(const struct find_case *c, const char *path, const struct instructions *known,
                 struct cancel *cancel, struct instructions *io, struct buf *ret_words,
                 struct err *err)
@@ -464,7 +464,7 @@ static void near(void **state)
 {
     static const struct {
         const char *read;
-        const char *expect; /* what the model is told of, with ' ' between */
+        const char *expect; /* the files the model gets, with ' ' between */
     } rows[] = {
         {"work/top.c", ""},
         {"work/a/b/x.c", "work/a/CLAUDE.md work/a/more.md work/a/b/AGENTS.md"},

@@ -61,7 +61,7 @@ size_t mention_path_len(struct str s)
     return i;
 }
 
-/* The path at the start of s, which stands behind "@"; empty: there is none. */
+/* The path at the start of s, which follows "@"; empty: there is none. */
 static struct str read_path(struct str s)
 {
     size_t end;
@@ -96,7 +96,7 @@ static bool cut_lines(struct str *path, int64_t *ret_first, int64_t *ret_last)
     return true;
 }
 
-/* ---- what is said of it ---- */
+/* ---- notes about it ---- */
 
 static void say_sent(struct mention *m, const struct named *f, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
@@ -119,7 +119,7 @@ static void say_not_sent(struct mention *m, const struct named *f, const char *w
     buf_addf(&m->ret->told, "Not sent: %.*s (%s)\n", STR_ARG(f->name), why);
 }
 
-/* The model is told as well. */
+/* The model gets it as well. */
 static void add_note(struct mention *m, const struct named *f, const char *why)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
@@ -147,7 +147,7 @@ static void say_lines(struct mention *m, const struct named *f, const char *whic
     say_sent(m, f, "%s%zu line%s, %zu bytes", which, n, n == 1 ? "" : "s", text.len);
 }
 
-/* All that is read of it up to max, and one byte of what is behind. */
+/* Its bytes up to max, and one byte more to detect the rest. */
 static void read_bytes(int fd, size_t max, struct buf *ret)
 {
     char chunk[4 << 10];

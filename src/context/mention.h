@@ -1,10 +1,10 @@
 /*
- * Files that somebody names in a prompt: "@path", "@"path with blanks"", at the start of a word, or
+ * Files named in a prompt: "@path", "@"path with blanks"", at the start of a word, or
  * "@path#L10-20" for some lines of one.
  *
- * The text of each goes along as a reminder before the words, of a folder what is in it, a picture
- * as itself. One that is not there, or that a rule keeps from being read without asking, stays a
- * word. Everything is bounded, and what was cut or left out is named. Any thread.
+ * The text of each is sent as a reminder before the prompt, of a folder its listing, a picture as
+ * itself. A missing one, or one that a rule keeps from being read without asking, stays a word.
+ * Everything is bounded, and notes name cut or omitted files. Any thread.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct mention_image {
 
 struct mentions {
     struct buf reminders; /* for the model */
-    struct buf told;      /* for a person: a line for each file that went along, or did not */
+    struct buf told;      /* for the user: a line for each file that was sent, or not */
     VEC(struct mention_image) images;
 };
 #define MENTIONS_INIT                                                                              \
@@ -48,6 +48,6 @@ void mentions_release(struct mentions *m);
 /* Adds to *ret. A file that goes along whole counts as read. */
 void mention_files(const struct mention_spec *spec, struct str words, struct mentions *ret);
 
-/* How long the path at the start of s is, behind its "@" and without quotes: up to a blank or a
- * sign that ends it; a full stop, a colon, "!" and "?" at its end are the sentence's. */
+/* The length of the path at the start of s, after its "@" and without quotes: up to a blank or a
+ * sign that ends it; a full stop, a colon, "!" and "?" at its end belong to the sentence. */
 size_t mention_path_len(struct str s);

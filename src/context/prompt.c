@@ -1,5 +1,5 @@
 /*
- * prompt: our own words or the user's, then what is appended, then the language. Nothing in here
+ * prompt: our own text or the user's, then the appended text, then the language. Nothing in here
  * depends on time, place or machine, because every changed byte would cost a prompt cache. Runs
  * once per session, on the thread that builds it.
  */
@@ -117,7 +117,7 @@ void prompt_spec_append(struct prompt_spec *s, struct str text)
     buf_add(&s->appended, text);
 }
 
-/* A part of its own, with an empty line before it. */
+/* A separate part, with an empty line before it. */
 static void prompt_add_part(struct buf *ret, struct str part)
 {
     if (!part.len)
@@ -127,7 +127,7 @@ static void prompt_add_part(struct buf *ret, struct str part)
     buf_add(ret, part);
 }
 
-/* What is put below commits and pull requests; "" and absent: nothing. */
+/* The lines added below commits and pull requests; "" and absent: none. */
 static void prompt_add_attribution(struct buf *ret, const struct conf *conf, const char *key,
                                    const char *what)
 {

@@ -1,10 +1,10 @@
 /*
  * The system prompt: who the model is, how it works, what it must not do.
  *
- * The words are in prompt.md, and they are the same bytes for every session of a version, so that
- * a provider's prompt cache serves all of them: what differs between sessions (folder, date,
- * instruction files, mode) goes into reminders (context.h, reminder.h). A user may put another text
- * in their place or add one behind them; the settings may name a style and a `language`.
+ * The text is in prompt.md, the same bytes for every session of a version, so that a provider's
+ * prompt cache serves all of them: differences between sessions (folder, date, instruction files,
+ * mode) go into reminders (context.h, reminder.h). A user may replace the text or append to it; the
+ * settings may name a style and a `language`.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ extern const char prompt_md[]; /* prompt.md */
 struct prompt_spec {
     bool is_replaced; /* system stands in place of our own words, also when it is empty */
     struct buf system;
-    struct buf appended; /* behind either; empty: nothing */
-    struct buf style;    /* behind our own words; empty: nothing */
+    struct buf appended; /* after either; empty: nothing */
+    struct buf style;    /* after our own text; empty: nothing */
     bool drops_coding;   /* and what they say about writing code is left out */
 };
 #define PROMPT_SPEC_INIT                                                                           \
@@ -43,7 +43,7 @@ int prompt_spec_options(struct prompt_spec *s, const struct args *args, const ch
                         struct err *err);
 
 /* The output style of the settings (style.h). One that cannot be had is left out, and noted. */
-/* permit: whose deny rules keep files from the model; NULL: nobody's. */
+/* permit: whose deny rules hide files from the model; NULL: none. */
 void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct permit *permit,
                        struct strv *ret_notes);
 

@@ -65,7 +65,7 @@ static bool style_is_built_in(struct str name, struct style *ret)
     return false;
 }
 
-/* What is looked for, and what was found instead. */
+/* The style searched for, and the others found. */
 struct style_search {
     const struct denied *denied;
     struct arena *arena;

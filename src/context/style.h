@@ -27,8 +27,8 @@ struct style {
     bool keeps_coding; /* what tenax says about writing code stays in the prompt */
 };
 
-/* The one that the settings name. ERR_NOT_FOUND, saying which there are; ERR_BAD_INPUT and the like
- * for a file that cannot be used. All in the arena. */
+/* The one that the settings name. ERR_NOT_FOUND, listing the available ones; ERR_BAD_INPUT and
+ * others for an unusable file. All in the arena. */
 int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
                struct style *ret, struct err *err);
 

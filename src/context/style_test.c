@@ -168,7 +168,7 @@ static void prompts(void **state)
             str_has(buf_str(&got), STR("# How to work")) != c->has_coding ||
             !str_has(buf_str(&got), STR("# Care\n")) || (notes.len > 0) != c->has_note)
             fail_msg("row %zu: %s", i, buf_cstr(&got));
-        /* Somebody's own words are theirs. */
+        /* A user's own text is not changed. */
         prompt_spec_replace(&spec, STR("Only this."));
         prompt_system(&spec, conf, &got);
         assert_string_equal(buf_cstr(&got), "Only this.");

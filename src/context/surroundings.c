@@ -36,7 +36,7 @@ enum job_state {
 struct job {
     enum job_state state;
     struct glance *git; /* while it runs, and then what it said */
-    struct buf known;   /* instead of that: what is remembered, or why it did not start */
+    struct buf known;   /* used instead: the stored text, or why git did not start */
 };
 
 struct surroundings {
@@ -47,10 +47,10 @@ struct surroundings {
     struct job log;
 };
 
-/* Not run: the repository's fsmonitor program, gpg, what submodules name, and what would fetch
- * missing objects. A status is not asked for where filters would run: a folder, or a confined
- * command that has made a repository there, could name any program. git is told which repository
- * was looked at for them, so that it does not find another one. */
+/* Not run: the repository's fsmonitor program, gpg, programs named by submodules, and anything that
+ * would fetch missing objects. No status is requested where filters would run: a folder, or a
+ * confined command that has made a repository there, could name any program. git gets the
+ * repository that was checked for them, so that it does not find another one. */
 #define GIT_SAFE "git", "--no-optional-locks", "-c", "core.fsmonitor=false"
 #define GIT_STATUS                                                                                 \
     GIT_SAFE, "-c", "status.submoduleSummary=false", "status", "--porcelain", "--branch",          \
@@ -80,7 +80,7 @@ static bool surroundings_is_led(const struct surroundings *s)
            environ_get(s->spec.environ, "GIT_COMMON_DIR");
 }
 
-/* What was read of the repository is what git would use. */
+/* The facts read from the repository are those that git would use. */
 static bool surroundings_is_sure(const struct surroundings *s)
 {
     return !s->branch.is_odd && !surroundings_is_led(s);
@@ -146,7 +146,7 @@ static void job_look(struct job *j)
         j->state = j->git->code == 0 ? JOB_DONE : JOB_FAILED;
 }
 
-/* Elsewhere, what is checked out here says nothing. */
+/* Elsewhere, the checkout here means nothing. */
 static bool surroundings_remembers(const struct surroundings *s)
 {
     return s->spec.commits && s->branch.commit && surroundings_is_sure(s);
@@ -250,7 +250,7 @@ static size_t lines_write(struct str text, size_t max, struct buf *ret)
     return n;
 }
 
-/* Why there is nothing to show, behind a name. */
+/* Why there is nothing to show, after a name. */
 static void job_excuse(const struct job *j, const char *name, struct buf *ret)
 {
     struct str said = str_trim(job_complaint(j));

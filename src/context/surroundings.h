@@ -1,10 +1,10 @@
 /*
  * Where the session takes place: folder, machine, day, and how the git repository stands.
  *
- * What git must be asked for is started first and collected last, so that other things are read
- * meanwhile. All of it together takes SURROUNDINGS_GIT_MS at most: a status that takes longer is
- * asked for again without untracked files, and then given up, and the text says so. Without git,
- * outside of a repository, in one that git refuses, there is simply less to say.
+ * git is started first and its results collected last, so that other things are read in between.
+ * All of it together takes SURROUNDINGS_GIT_MS at most: a status that takes longer is requested
+ * again without untracked files, and then given up, and the text reports that. Without git, outside
+ * of a repository, or in one that git refuses, the text is simply shorter.
  *
  * git is kept from doing what a repository's own configuration could make it do here: no file
  * system monitor, no signature checks, no locks, no look into submodules' work trees. It is asked
@@ -33,8 +33,8 @@ struct surroundings_spec {
     const char *commits;  /* file that remembers commits (commits.h); NULL: git is asked */
 };
 
-/* Never fails: what cannot be started is said in the text. What *spec points to is lent until it is
- * freed. */
+/* Never fails: the text reports whatever cannot be started. Data that *spec points to is lent until
+ * it is freed. */
 struct surroundings *surroundings_start(const struct surroundings_spec *spec);
 void surroundings_free(struct surroundings *s); /* git that still runs is ended in the background */
 

@@ -64,7 +64,7 @@ static int remove_root(void **state)
     return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What is said in dir with PATH=bin:/usr/bin:/bin, or bin alone. */
+/* The text in dir with PATH=bin:/usr/bin:/bin, or bin alone. */
 static int gather(const char *dir, const char *bin, bool alone, int64_t git_ms,
                   struct cancel *cancel, struct buf *ret, struct err *err)
 {
@@ -86,7 +86,7 @@ static int gather(const char *dir, const char *bin, bool alone, int64_t git_ms,
 
 struct git_case {
     const char *name;
-    const char *script; /* of git, behind "#!/bin/sh"; NULL: there is none */
+    const char *script; /* of git, after "#!/bin/sh"; NULL: there is none */
     const char *expect[5];
     const char *never[2];
     int64_t git_ms; /* 0: enough for a slow machine */
@@ -285,7 +285,7 @@ static const struct commits_case {
     {COMMIT, "0123456 one", NULL, NULL, "0123456 one"},
     {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* not asked again */
     {COMMIT, "fedcba9 elsewhere", NULL, "GIT_DIR=x", "fedcba9 elsewhere"},
-    {OTHER_COMMIT, "fedcba9 newer", NULL, NULL, "fedcba9 newer"}, /* committed meanwhile: */
+    {OTHER_COMMIT, "fedcba9 newer", NULL, NULL, "fedcba9 newer"}, /* a new commit since: */
     {OTHER_COMMIT, "abcdef6 two", NULL, NULL, "abcdef6 two"},     /* not remembered */
     {OTHER_COMMIT, "abcdef6 other", NULL, NULL, "abcdef6 two"},
     {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* both are known */

@@ -1,6 +1,6 @@
 /*
- * Words are numbered as they come; what an item says of a word is a posting. Postings of one word
- * are a chain, so that a search touches only those of its own words. Any thread.
+ * Words are numbered as they come; an item's use of a word is a posting. Postings of one word are a
+ * chain, so that a search touches only those of its own words. Any thread.
  */
 #include "context/word_index.h"
 
@@ -153,7 +153,7 @@ static uint32_t fold(uint32_t code)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)code);
 }
 
-/* One character, and what is left of the text; 0: the end. A byte that is no UTF-8 is a blank. */
+/* One character, and the rest of the text; 0: the end. An invalid UTF-8 byte counts as a blank. */
 static uint32_t next_char(struct str *text)
 {
     uint32_t code = ' ';

@@ -215,7 +215,7 @@ static const struct word_item tools[] = {
      {0}},
 };
 
-/* What is found first; "": nothing at all. */
+/* The best match; "": none. */
 static const struct {
     const char *query, *first;
 } queries[] = {

@@ -1,6 +1,5 @@
 /*
- * Checks: how they end, what they are told, what is kept of their words, and that nothing of them
- * is left behind.
+ * Checks: their ends, their environment, the stored output, and that no processes are left.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -171,7 +170,7 @@ static void refused(void **state)
     }
 }
 
-/* Whether anybody still runs in the process group that the command wrote down. */
+/* Whether any process of the group that the command stored still runs. */
 static bool group_lives(void)
 {
     CLEANUP(buf_release) struct buf text = {0};
@@ -182,7 +181,7 @@ static bool group_lives(void)
     return kill((pid_t)-pid, 0) == 0;
 }
 
-/* One that says 0 when it is told to go has not passed; all of it is gone. */
+/* One that exits with 0 on SIGTERM has not passed; all of it is gone. */
 static void time_limit(void **state)
 {
     struct check_spec spec = {
@@ -243,7 +242,7 @@ static void cancelled(void **state)
     cancel_unref(cancel);
 }
 
-/* ---- what it is told ---- */
+/* ---- its environment ---- */
 
 static void environment(void **state)
 {
@@ -284,7 +283,7 @@ static void environment(void **state)
     }
 }
 
-/* The agent's ways to a shell of its own: none of them is heard. */
+/* The agent's ways to influence its shell: none of them works. */
 static void not_fooled(void **state)
 {
     char bash_env[300];
@@ -309,7 +308,7 @@ static void not_fooled(void **state)
     check_result_release(&r);
 }
 
-/* ---- what is kept ---- */
+/* ---- the stored output ---- */
 
 static void long_output(void **state)
 {

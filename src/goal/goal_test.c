@@ -361,7 +361,7 @@ static void edit_of_a_long_text_forgets_its_file(void **state)
 }
 
 /* Something happens to the row without the session: it is charged and, with a status, ended. */
-/* Between two processes: what is written while one holds the goal does not count. */
+/* Between two processes: changes by others while one holds the goal do not count. */
 static void side_charge(struct side *s, int64_t tokens, int64_t output, const struct goal_update *u)
 {
     struct goal_spec spec = side_spec(s, SESSION);
@@ -498,7 +498,7 @@ static void restored_goal_is_told_of(void **state)
     side_close(&s);
 }
 
-/* goal.onResume, with a person and without. */
+/* goal.onResume, interactive and headless. */
 static void restored_goal_does_what_the_settings_say(void **state)
 {
     static const struct {
@@ -641,7 +641,7 @@ static void fork_open(struct side *s, struct goal_spec *spec, const char *folder
     goal_set_journal(s->goal, &s->journal);
 }
 
-/* What is accepted in the copy, or becomes of its files, is nothing to the original. */
+/* Changes accepted in the copy, or of its files, do not affect the original. */
 static void fork_has_files_of_its_own(void **state)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -680,7 +680,7 @@ static void fork_has_files_of_its_own(void **state)
     side_close(&s);
 }
 
-/* The first line of a long text is not what was wanted. */
+/* The first line of a long text is not the one meant. */
 static void foreign_reference_is_not_worked_by(void **state)
 {
 #define REFERENCE "first line of it… (4932 characters, kept in /elsewhere/goal-1.md)"
@@ -850,7 +850,8 @@ static const struct bend_row {
     {"DROP TABLE thread_goals; CREATE VIEW thread_goals AS SELECT 1 AS status", "the row itself"},
 };
 
-/* Whoever reads the row first finds it restored and says so once; and the round does not count. */
+/* The first reader of the row finds it restored and reports it once; and the round does not
+ * count. */
 static void a_bent_row_is_restored_and_reported(void **state)
 {
     static const char *const readers[] = {"look", "call", "idle", "turn"};
@@ -1016,7 +1017,7 @@ static void what_was_lost_is_restored_or_rests(void **state)
             assert_true(str_has(row.checks, STR("false")));
             assert_int_equal(row.token_budget, 90000);
         }
-        /* What is lost does not go on before the user has taken it as it is. */
+        /* A lost goal does not continue before the user has accepted it as it is. */
         if (rows[i].is_lost) {
             assert_int_equal(side_say(&s, "resume", &said), ERR_NONE);
             assert_true(str_has(buf_str(&said), STR("/goal accept terms")));
@@ -1090,8 +1091,8 @@ static void grow_files(off_t bytes)
     }
 }
 
-/* All the files were hashed with the permit held: neither the agent nor a look at the goal went on
- * meanwhile. */
+/* All the files were hashed with the permit held: neither the agent nor a look at the goal could
+ * proceed. */
 static void files_are_hashed_while_the_goal_is_free(void **state)
 {
     static const struct {
@@ -1189,8 +1190,8 @@ static int64_t promptly(const char *what, int64_t since_ms, int64_t most_ms)
     return now;
 }
 
-/* Each write waited for ten seconds, with the goal held: so did an interrupt, and /goal pause. What
- * was done meanwhile is written, in order, when the database is free again. */
+/* Each write waited for ten seconds, with the goal held: so did an interrupt, and /goal pause.
+ * Changes made in that time are written, in order, when the database is free again. */
 static void a_locked_database_delays_no_answer(void **state)
 {
     static const char *const words[] = {"", "pause", "resume", "budget 1m", "pause", ""};
@@ -1241,7 +1242,7 @@ static void a_locked_database_delays_no_answer(void **state)
 
     assert_int_equal(sqlite.exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite.close_v2(db);
-    /* What is answered without a note is in the database, whatever becomes of the process. */
+    /* A change answered without a note is in the database, even if the process dies. */
     buf_clear(&said);
     assert_int_equal(side_say(&s, "budget 1m", &said), ERR_NONE);
     assert_false(str_has(buf_str(&said), STR("not saved yet")));
@@ -1296,7 +1297,7 @@ static void all_that_is_spent_is_charged(void **state)
     side_close(&s);
 }
 
-/* Of what the goal has left nobody beside the agent spends more, also before it is written. */
+/* Others cannot spend more than the goal's remaining budget, also before it is written. */
 static void the_goals_budget_binds_others(void **state)
 {
     struct model model = {.name = STR("m"), .default_output = 100};
@@ -1332,7 +1333,7 @@ static void the_goals_budget_binds_others(void **state)
 
 /* ---- Plan mode ---- */
 
-/* A client that was promised a turn waited for its result for ever. */
+/* A client that was promised a turn waited for its result indefinitely. */
 static void plan_mode_promises_no_turn(void **state)
 {
     static const char *const words[] = {"all tests pass --protect none", "resume", "pause",

@@ -1,5 +1,5 @@
 /*
- * What the model is told: every point each text must make, the figures, and hostile objectives.
+ * The texts for the model: every point each text must make, the figures, and hostile objectives.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +163,7 @@ static void every_point_is_made(void **state)
     }
 }
 
-/* Every text has the objective in its block, whatever it contains, and no place left open. */
+/* Every text has the objective in its block, whatever it contains, and no placeholder left. */
 static void objectives_cannot_break_out(void **state)
 {
     static const struct {

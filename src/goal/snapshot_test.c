@@ -18,7 +18,7 @@
 #include "sync/thread.h"
 #include "unit.h"
 
-/* A goal that begins now, and what is known of the workspace since. */
+/* A goal that begins now, and the state of the workspace since. */
 struct chain {
     struct origin *o;
     struct snapshot *s;

@@ -94,7 +94,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What is found, below root, sorted, with blanks between. */
+/* The files found, below root, sorted, with blanks between. */
 static void find(struct place *p, struct buf *ret)
 {
     CLEANUP(strv_release) struct strv dirs = STRV_INIT;
@@ -124,7 +124,7 @@ static const struct {
     {"\"Bash(cat .env)\"", ""}, /* no path */
     {"\"Read(.env)\"", "w/.env w/a/.env w/a/b/.env"},
     {"\"Read(./.env)\"", "w/.env"},
-    {"\"Read(./none)\"", "w/none"}, /* nobody minds */
+    {"\"Read(./none)\"", "w/none"}, /* no error */
     {"\"Read(secrets/**)\"", "w/a/secrets w/secrets"},
     {"\"Read(./secrets/**)\"", "w/secrets"},
     {"\"Read(a/secrets/**)\"", "w/a/secrets"},
@@ -134,7 +134,7 @@ static const struct {
     {"\"Read(a/**/.env)\"", "w/a/.env w/a/b/.env"},
     {"\"Read(~/keys/*.pem)\"", "h/keys/1.pem h/keys/2.pem"},
     {"\"Read(~/keys/**)\"", "h/keys"},
-    {"\"Read(~/**/*.pem)\"", ""}, /* nobody looks through a home */
+    {"\"Read(~/**/*.pem)\"", ""}, /* a home is not searched */
     {"\"Read(//**/.env)\"", "w/.env w/a/.env w/a/b/.env"},
     {"\"Read(./.env)\", \"Read(a/*/*.pem)\", \"Read(k.pem)\"", "w/.env w/a/b/k.pem w/k.pem"},
     {"\"Read(./*/b/.env)\", \"Read(a/*)\"", "w/a/.env w/a/b w/a/secrets"},
@@ -267,7 +267,7 @@ static void at_once(void **state)
     }
 }
 
-/* More than can be hidden: as many as can, and it is said. */
+/* More than can be hidden: as many as possible, and this is reported. */
 static void too_many(void **state)
 {
     CLEANUP(place_release) struct place p;

@@ -457,7 +457,7 @@ static void filters(void **state)
     }
 }
 
-/* A path that is part of a word is a path all the same. */
+/* A path that is part of a word is still a path. */
 static void values_inside_words(void **state)
 {
     static const struct command_row rows[] = {

@@ -612,8 +612,7 @@ static void updates(void **state)
     }
 }
 
-/* Updates that are written down: the file afterwards, and what a session started then makes of it.
- */
+/* Saved updates: the file afterwards, and its effect on a session started then. */
 static const struct {
     const char *name;   /* of the file */
     const char *before; /* NULL: it is not there */
@@ -629,7 +628,7 @@ static const struct {
      "'destination':'localSettings'}]",
      "{\n  'permissions': {\n    'allow': [\n      'Bash(make *)'\n    ]\n  }\n}\n",
      "Bash: make all", '+', '+', false},
-    /* What is there stays, in its order; nothing is there twice. */
+    /* Existing entries stay, in their order; no duplicates. */
     {"w/.tenax/settings.local.json",
      "{'model':'x','permissions':{'deny':['Bash(x)'],'allow':['Bash(a)',  'Bash(b)']}, 'env':{}}",
      "[{'type':'addRules','behavior':'allow','rules':[{'toolName':'Bash','ruleContent':'b'},"
@@ -747,7 +746,7 @@ static void saved(void **state)
     remove_folder(folder);
 }
 
-/* A repository that brings a link for our folder does not get to choose what is written. */
+/* A repository with a link in place of our folder must not choose the file that is written. */
 static void saved_through_link(void **state)
 {
     CLEANUP(setting_release) struct setting s;
@@ -771,7 +770,7 @@ static void saved_through_link(void **state)
     unlink(folder);
 }
 
-/* In a folder that is not trusted a rule that is written down would not be read. */
+/* In an untrusted folder a saved rule would not be read. */
 static void suggestion_untrusted(void **state)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -819,7 +818,7 @@ static const struct {
     {"AskUserQuestion", ""},
 };
 
-/* What is suggested has the form of the SDK, and accepted it lets the call through. */
+/* Suggestions have the form of the SDK, and an accepted one lets the call through. */
 static void suggestions(void **state)
 {
     CLEANUP(mem_freep) char *folder = below("w/.tenax");
@@ -939,7 +938,7 @@ static void expect_rules(struct permit *p, const char *has, const char *has_not)
         fail_msg("%s: not '%s' without '%s'", buf_cstr(&json), has, has_not);
 }
 
-/* Settings that have changed: their rules go and come, what the session was told stays. */
+/* Settings that have changed: their rules go and come, rules of the session stay. */
 static void reloaded(void **state)
 {
     static const char answer[] =
@@ -969,7 +968,7 @@ static void reloaded(void **state)
     assert_false(strv_has(&dirs, STR("/tmp")));
 }
 
-/* What is lent: what denies counts in full or not at all, what allows rule by rule. */
+/* Temporary rules: those that deny count in full or not at all, those that allow one by one. */
 static void lent(void **state)
 {
     static const struct {

@@ -119,7 +119,7 @@ static int set_up(void **state)
         "h/other/a",
         "added/a",
         "added/.claude/settings.json",
-        "e/.git/HEAD", /* hooks of its own, and one where they are all it has */
+        "e/.git/HEAD", /* its own hooks, and one where they are all it has */
         "e/.husky/pre-commit",
         "e/.husky/_/h",
         "f/.git/HEAD",
@@ -146,7 +146,7 @@ static int set_up(void **state)
         "n/in/HEAD", /* .git names a folder inside */
         "k/in/HEAD", /* .git is a link to one */
         "p/keep/repo.git/HEAD",
-        "b/a",                         /* an allowed folder is a link, .git names what is there */
+        "b/a",                         /* an allowed folder is a link, .git names its target */
         "h/.password-store/.git/HEAD", /* .git at home names it */
         "w/.git/modules/sub/HEAD",
         "w/.git/modules/sub/config",
@@ -404,7 +404,7 @@ static const struct path_case path_cases[] = {
     {"w", NO_SETTINGS, "h/.npmrc", PATH_READABLE},
     {"w", NO_SETTINGS, "h/.tenax/settings.json", PATH_HIDDEN},
     {"w", NO_SETTINGS, "h/.tenax/skills/s.sh", PATH_READABLE},
-    /* Somebody works at home. */
+    /* The home is the working folder. */
     {"h", NO_SETTINGS, "h/other/a", PATH_WRITABLE},
     {"h", NO_SETTINGS, "h/.bashrc", PATH_READABLE},
     {"h", NO_SETTINGS, "h/.tenax/settings.json", PATH_HIDDEN},
@@ -425,7 +425,7 @@ static const struct path_case path_cases[] = {
     {"w", FILES("\"allowRead\":[\"~/.aws/credentials\"]"), "h/.aws/credentials", PATH_READABLE},
 };
 
-/* Which of the listed ones are left, and whether the others are said. */
+/* Which of the listed ones remain, and whether the others are reported. */
 static const struct {
     const char *work;
     const char *settings;
@@ -529,7 +529,7 @@ static void folders_everywhere(void **state)
     }
 }
 
-/* Of one that somebody else has locked for good, nothing is taken for granted. */
+/* If another process has locked one for good, nothing is assumed about it. */
 static void folder_taken(void **state)
 {
     CLEANUP(mem_freep) char *path = path_join(root, "s/deep/.tenax");
@@ -643,8 +643,8 @@ static void nested_later(void **state)
     }
 }
 
-/* What would have git, or us, read settings from elsewhere does not stay behind a job; what was
- * there before does, and so does a repository. */
+/* Files that would make git, or us, read settings from elsewhere do not stay after a job; older
+ * ones do, and so does a repository. */
 static const struct {
     const char *work;
     const char *made; /* by the job */
@@ -655,7 +655,7 @@ static const struct {
     {"w", "added/.git", false},       {"added/in", "added/.git", false}, /* between both */
     {"o", "o/.git/HEAD", true},       {"t", "t/.git", true},             /* was there */
     {"w", "w/sub/.git", true}, /* of worktrees and submodules that are made */
-    {"w", "other/.git", true}, /* nobody confined has made it */
+    {"w", "other/.git", true}, /* not made by a confined command */
 };
 
 static void unwanted(void **state)
@@ -792,7 +792,7 @@ static void absent_when_killed(void **state)
     assert_false(file_exists(path));
     assert_true(file_exists(moved));
     assert_int_equal(count_notes(), 0);
-    /* A session that ends leaves nothing, and what is made between commands is somebody's own. */
+    /* A session that ends leaves nothing, and files made between commands belong to the user. */
     assert_int_equal(sandbox_enter(p.sandbox, &job, NULL), 0);
     assert_int_equal(count_notes(), 1);
     sandbox_job_free(job);
@@ -876,7 +876,7 @@ static void sides(void **state)
     assert_int_equal(sandbox_side(NULL, STR("make"), NULL), SIDE_OUTSIDE);
 }
 
-/* ---- and what is asked ---- */
+/* ---- and the answers ---- */
 
 struct ask_case {
     const char *settings;
@@ -1026,7 +1026,7 @@ static void environment(void **state)
     }
 }
 
-/* What tenax itself pays with is not handed to commands, unless the user says so. */
+/* Keys that tenax itself uses are not passed to commands, unless the user allows it. */
 static void keys_in_the_environment(void **state)
 {
     static const char *const given[] = {"A_KEY=sk-sandbox-0123456789",
@@ -1054,7 +1054,7 @@ static void keys_in_the_environment(void **state)
 
 struct explain_case {
     const char *output; /* ROOT is the test's folder */
-    const char *said;   /* the first line behind "blocked by the sandbox: "; NULL: nothing */
+    const char *said;   /* the first line after "blocked by the sandbox: "; NULL: nothing */
 };
 
 #define LISTENS                                                                                    \
@@ -1197,7 +1197,7 @@ static void states(void **state)
     }
 }
 
-/* ---- what is said without a try ---- */
+/* ---- statements without a test ---- */
 
 static int tries;
 
@@ -1215,7 +1215,7 @@ static bool counted_no(void)
 
 static const struct memory_case {
     const char *file; /* "works", "fails": of a try before; NULL: none; else as it is */
-    bool works;       /* by now */
+    bool works;       /* now */
     bool said;        /* at first */
     int tries;        /* for that */
 } memory_cases[] = {
@@ -1254,7 +1254,7 @@ static bool is_described(struct sandbox *s)
     return said.len > 0;
 }
 
-/* What is decided is decided by a try, and whoever has tried knows it from then on. */
+/* Decisions need a test, and its result is remembered from then on. */
 static void remembered(void **state)
 {
     CLEANUP(mem_freep) char *path = path_join(root, "memory");

@@ -194,7 +194,7 @@ static void state_of(const char *name, struct buf *ret)
 struct trial_case {
     const char *command;
     enum trial_outcome outcome;
-    const char *what; /* the summary, or the name of what was wanted; NULL: not looked at */
+    const char *what; /* the summary, or the name of the file wanted; NULL: not checked */
 };
 
 static const struct trial_case cases[] = {
@@ -344,7 +344,7 @@ static void test_outcomes(void **state)
     assert_int_equal(failed, 0);
 }
 
-/* What is applied is what the command would have done by itself. */
+/* The changes applied are those that the command would have made by itself. */
 static void test_apply(void **state)
 {
     struct place *p = *state;
@@ -430,7 +430,7 @@ static void test_stale(void **state)
     make_world();
 }
 
-/* What was refused is there in the next run, and nothing else is. */
+/* A granted file is available in the next run, and nothing else is. */
 static void test_grant(void **state)
 {
     struct place *p = *state;
@@ -460,7 +460,7 @@ static const char *const killed_command =
     "echo new > new; sed -i s/one/1/ a; rm b; mv dir/s dir/s2; mkdir n; echo n > n/n; chmod 700 "
     "dir/sub; rm bin; mkdir bin; echo x > bin/x; touch link2; ln -sf b link; rm -r empty";
 
-/* In a process of its own, which is killed before its n-th step. False: it came to its end. */
+/* In a separate process, which is killed before its n-th step. False: it completed. */
 static bool apply_and_die(struct trial *t, int n)
 {
     pid_t pid = fork();
@@ -519,7 +519,7 @@ static void release_all(struct buf *looks)
         buf_release(&looks[i]);
 }
 
-/* Every file is the old one or the new one, and what is told afterwards is true. */
+/* Every file is the old one or the new one, and the report afterwards is true. */
 static void test_killed(void **state)
 {
     struct place *p = *state;
@@ -650,7 +650,7 @@ static const char *const targets[] = {
     ".",
 };
 
-/* Nothing changes unasked, whatever it is: files, modes, times, here and around it. */
+/* Nothing changes unasked: files, modes, times, here and around it. */
 static void test_thousand(void **state)
 {
     struct place *p = *state;

@@ -1,9 +1,9 @@
 /*
- * An errand: a handler that blocks (a question to a model, a request, a function) on a thread of
- * its own.
+ * An errand: a handler that blocks (a question to a model, a request, a function) on a separate
+ * thread.
  *
- * It is shared by that thread and by whoever waits for it. The waiter may leave at any time: the
- * errand is then cancelled and goes away when its thread is done. The end is told by mail.
+ * It is shared by that thread and the waiter. The waiter may leave at any time: the errand is then
+ * cancelled and goes away when its thread is done. The end is reported by mail.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct errand_mail {
     const struct errand *errand; /* for comparing */
 };
 
-/* The input is copied, but for the call. NULL with the reason: no thread. */
+/* The input is copied, except the call. NULL with the reason: no thread. */
 struct errand *errand_start(struct crew *crew, errand_fn fn, void *arg, struct hook_handler *h,
                             const struct hook_input *in, struct cancel *cancel, struct mailbox *to,
                             struct err *err);

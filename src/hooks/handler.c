@@ -1,5 +1,5 @@
 /*
- * handler: a spec copied into an arena of its own, and a count of who holds it. Any thread.
+ * handler: a spec copied into an arena, with a reference count. Any thread.
  */
 #include "hooks/handler.h"
 

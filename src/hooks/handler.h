@@ -3,8 +3,8 @@
  * function of tenax itself.
  *
  * A handler never changes once it is made and is reference counted: a run that has begun keeps its
- * handlers, whatever happens to the registry meanwhile. Its address is its identity; two handlers
- * that would do the same (hook_handler_same()) are still two.
+ * handlers, even if the registry changes. Its address is its identity; two handlers that would do
+ * the same (hook_handler_same()) are still two.
  */
 #pragma once
 
@@ -32,24 +32,24 @@ enum handler_type {
 };
 
 enum handler_flags {
-    /* A prompt that the goal's referee executes itself, with checks and time limits of its own: it
-     * stands in the registry, so that it is listed, found and removed like any other Stop hook, but
-     * the runner passes it over. */
+    /* A prompt that the goal's referee executes itself, with its own checks and time limits: it is
+     * in the registry, so that it is listed, found and removed like any other Stop hook, but the
+     * runner skips it. */
     HANDLER_REFEREE = 1,
     HANDLER_FAILURE_BLOCKS = 2,    /* "onFailure": "block" */
     HANDLER_CONTINUE_ON_BLOCK = 4, /* prompt: the reason goes to the model, the turn goes on */
-    HANDLER_ASYNC = 8,             /* command: nobody waits for it */
-    HANDLER_REWAKE = 16,           /* async: exit code 2 is told to the model at once */
+    HANDLER_ASYNC = 8,             /* command: do not wait for it */
+    HANDLER_REWAKE = 16,           /* async: exit code 2 is reported to the model at once */
     HANDLER_ONCE = 32,             /* of a skill: it runs once, then it goes */
 };
 
 /* 0: fine; 1: it objects, for the reason in *ret_reason (empty: the handler's error_message); -1:
- * it could not tell, which stops nobody. Runs on a thread of its own and watches cancel, which is
- * set when its time is over; what it says later is not heard. */
+ * unknown, which blocks nothing. Runs on a separate thread and watches cancel, which is set when
+ * its time is over; later results are ignored. */
 typedef int (*hook_fn)(void *arg, const struct hook_input *in, struct cancel *cancel,
                        struct buf *ret_reason, struct err *err);
 
-/* Everything is copied, but for fn, arg and only, which are taken over. */
+/* Everything is copied, except fn, arg and only, which are taken over. */
 struct handler_spec {
     enum handler_type type;
     unsigned flags;
@@ -84,7 +84,7 @@ void hook_handler_unref(struct hook_handler *h); /* NULL is fine */
 /* As it was made; slices live as long as the handler and end in NUL. */
 const struct handler_spec *hook_handler_spec(const struct hook_handler *h);
 const char *handler_type_name(enum handler_type type); /* "command" */
-/* The words a person knows it by: the command, the prompt, the id; clipped. */
+/* The user's name for it: the command, the prompt, the id; clipped. */
 struct str hook_handler_title(const struct hook_handler *h);
 /* They would do the very same, whatever file they stand in. */
 bool hook_handler_same(const struct hook_handler *a, const struct hook_handler *b);

@@ -13,7 +13,7 @@
 #include "proc/proc.h"
 
 #define FIRST_LINE 300   /* bytes of it that a failure quotes */
-#define ASYNC_BYTES 4096 /* of the words that make a command one that nobody waits for */
+#define ASYNC_BYTES 4096 /* of the text that makes a command asynchronous */
 
 void output_object(enum hook_event event, struct str reason, struct hook_outcome *io)
 {
@@ -47,7 +47,7 @@ enum output_end output_end_of(int how)
 
 /* --- async ---------------------------------------------------------------------------------- */
 
-/* How many bytes at the beginning say so; 0: none do. */
+/* How many bytes at the beginning request it; 0: none. */
 static size_t async_bytes(struct str out, int64_t *ret_timeout_ms)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -114,7 +114,7 @@ static int output_describe(const struct output *o, struct err *err)
     return err_set(err, ERR_IO, "exit code %d%s%.*s", o->code, colon, STR_ARG(line));
 }
 
-/* A failure stops nobody, unless its owner wants it to and there is something to stop. */
+/* A failure blocks nothing, unless its owner wants it to and there is something to block. */
 static int output_fail(enum hook_event event, unsigned flags, struct hook_outcome *io,
                        struct err *err)
 {
@@ -185,7 +185,7 @@ int output_merge(const struct output *o, enum hook_event event, unsigned flags,
     return 0;
 }
 
-/* Tried on an outcome that nobody uses. */
+/* Tried on a throw-away outcome. */
 static enum hook_end output_seen(const struct output *o, enum hook_event event)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome alone = HOOK_OUTCOME_INIT;

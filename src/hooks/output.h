@@ -2,8 +2,8 @@
  * What a command has answered: its exit code and what it printed, by the rules of the reference.
  *
  * 0 is fine, and standard output that begins with '{' is read as JSON; 2 objects, for the reason in
- * the JSON or else on standard error; anything else is a failure that stops nobody, unless the JSON
- * says something. Pure; any thread.
+ * the JSON or else on standard error; anything else is a failure that blocks nothing, unless there
+ * is JSON. Pure; any thread.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum output_end {
     OUTPUT_SIGNALLED,
     OUTPUT_TIMED_OUT,
     OUTPUT_NOT_STARTED, /* err says why */
-    OUTPUT_FAILED,      /* err says how; of what is no program */
+    OUTPUT_FAILED,      /* err says how; for other than programs */
 };
 
 struct output {
@@ -37,13 +37,14 @@ struct output {
 
 enum output_end output_end_of(int how); /* enum proc_how */
 
-/* Whether the first thing it says is that nobody shall wait for it: {"async": true}, alone or in a
- * line of its own; *ret_timeout_ms: asyncTimeout, or 0. */
+/* Whether its first output asks not to wait for it: {"async": true}, alone or on a separate line;
+ * *ret_timeout_ms: asyncTimeout, or 0. */
 bool output_is_async(struct str out, int64_t *ret_timeout_ms);
-struct str output_behind_async(struct str out); /* what it said behind that; all, when it did not */
+struct str
+output_behind_async(struct str out); /* the output after that; all of it if there was none */
 
-/* Lays it over the outcome. -1: the handler has failed, and nobody is stopped by it. flags: those
- * of the handler. */
+/* Merges it into the outcome. -1: the handler has failed, which blocks nothing. flags: those of the
+ * handler. */
 int output_merge(const struct output *o, enum hook_event event, unsigned flags,
                  struct hook_outcome *io, struct err *err);
 

@@ -25,7 +25,7 @@ enum point_flags {
 enum point_block {
     BLOCK_NOTHING,
     BLOCK_DENIES,     /* the reason goes where that of a decision goes */
-    BLOCK_TELLS_USER, /* too late to keep anything back: a person hears of it */
+    BLOCK_TELLS_USER, /* too late to block anything: the user is notified */
 };
 
 /* What "ok": false of a model does. */
@@ -45,7 +45,7 @@ struct point {
 
 const struct point *point_of(enum hook_event event);
 int64_t point_timeout_ms(enum hook_event event, const struct handler_spec *h);
-/* An event of the reference that has no row yet; false: nobody has heard of it. */
+/* An event of the reference that has no row yet; false: unknown. */
 bool point_comes_later(struct str name);
 /* The known event nearest to a mistyped one; empty: none is near. */
 struct str point_nearest(struct str name);

@@ -52,7 +52,7 @@ static void post_fill(const struct conf *conf, const struct strv *allowed, struc
             const char *found = conf_env(conf, key);
 
             for (; found && *found; found++) {
-                if (*found != '\r' && *found != '\n') /* a line of its own would be a header */
+                if (*found != '\r' && *found != '\n') /* a separate line would be a header */
                     buf_addc(ret, *found);
             }
         }
@@ -117,7 +117,7 @@ static int post(const struct post_place *p, const struct handler_spec *h,
         .method = "POST",
         .url = url,
         .body = BUF_INIT(BUF_NO_LIMIT),
-        .idle_ms = HANDLER_MAX_TIMEOUT_MS, /* whoever waits says when it is enough */
+        .idle_ms = HANDLER_MAX_TIMEOUT_MS, /* the waiter enforces the limit */
         .max_bytes = OUTPUT_MAX_BYTES,
     };
     struct mailbox *mail = mailbox_new();

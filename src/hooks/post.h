@@ -2,8 +2,8 @@
  * An http handler: the event as the body of a POST, the answer read like a command's output.
  *
  * $NAME and ${NAME} in the values of headers are filled in from the environment, but only names
- * that the handler allows; others become nothing. A status can object to nothing: what is not 2xx
- * is a failure. Redirects are not followed: the headers are meant for one server.
+ * that the handler allows; others become nothing. A status cannot object: other than 2xx is a
+ * failure. Redirects are not followed: the headers are meant for one server.
  */
 #pragma once
 

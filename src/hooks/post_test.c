@@ -1,6 +1,5 @@
 /*
- * Hooks over HTTP against a real server: what is sent, what an answer means, and how long it is
- * waited for.
+ * Hooks over HTTP against a real server: the request, the meaning of an answer, and time limits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

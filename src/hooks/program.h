@@ -24,7 +24,7 @@ struct mailbox;
 struct proc;
 struct workspace;
 
-#define PROGRAM_LINGER_MS 200 /* for what it leaves behind */
+#define PROGRAM_LINGER_MS 200 /* for processes it leaves */
 
 /* What all of a session's have in common. */
 struct program_place {

@@ -145,7 +145,7 @@ static void add_result(const struct block *b, struct buf *ret)
         add_clipped(b->content[i].text.len ? b->content[i].text : STR("(not text)"), ret);
 }
 
-/* A message of the agent's conversation as text; thoughts stay behind. */
+/* A message of the agent's conversation as text; thoughts are dropped. */
 static void add_message(const struct message *m, struct buf *ret)
 {
     for (size_t i = 0; i < m->len; i++) {

@@ -39,5 +39,5 @@ void question_messages_release(question_messages *m);
 
 /* The text of the prompt. */
 void question_fill(struct str prompt, struct str json, struct buf *ret);
-/* What was answered; ERR_PROTOCOL when it does not have the form. */
+/* Reads the answer; ERR_PROTOCOL when it does not have the form. */
 int question_read(struct str answer, enum verdict *ret, struct buf *ret_reason, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * The words of a question, and what is understood of an answer.
+ * The text of a question, and parsing of the answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,7 +152,7 @@ static void conversation(void **state)
         message_unref(talk[i]);
 }
 
-/* A conversation that is too long loses its beginning, and says so. */
+/* A conversation that is too long loses its beginning, with a note. */
 static void long_conversations_are_cut(void **state)
 {
     CLEANUP(question_messages_release) question_messages got = VEC_INIT;

@@ -254,7 +254,7 @@ static bool keep_all(const struct hook_entry *e, const struct hook_handler *h, c
     return true;
 }
 
-/* What was added at run time. */
+/* Adds hooks added at run time. */
 static void set_add_session(struct hook_set *s, const struct hook_set *from)
 {
     VEC_EACH(&from->entries, e) {

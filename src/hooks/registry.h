@@ -1,13 +1,13 @@
 /*
  * The registry: which handlers a session has, for which events, and who brought them.
  *
- * An entry is an event, a matcher and its handlers. Entries of settings stand as they were written;
- * those added at run time are found again by (event, matcher, skill root), so that a second handler
- * for the same place joins the first. Whoever added a handler takes away that handler and no other:
- * setting or clearing a goal never touches the Stop hooks of anybody else.
+ * An entry is an event, a matcher and its handlers. Entries of settings stand as written; those
+ * added at run time are found again by (event, matcher, skill root), so that a second handler for
+ * the same place joins the first. Removing a handler removes only that one: setting or clearing a
+ * goal never touches other Stop hooks.
  *
- * What is registered is a value that is replaced whole: hook_registry_get() gives it as it is now,
- * and it stays so for whoever holds it. Any thread.
+ * The registered hooks are a value that is replaced as a whole: hook_registry_get() returns the
+ * current one, which never changes for its holder. Any thread.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct hook_registry;
 enum hook_source {
     HOOK_SESSION,  /* added at run time, by tenax or by a skill (skill_root) */
     HOOK_SETTINGS, /* files and options */
-    HOOK_MANAGED,  /* settings of whoever manages the machine */
+    HOOK_MANAGED,  /* settings of the machine's administrator */
 };
 
 /* Who may run at all. */
@@ -44,7 +44,7 @@ struct hook_entry {
     VEC(struct hook_handler *) handlers;
 };
 
-/* What was registered at one moment. */
+/* The hooks registered at one moment. */
 struct hook_set {
     VEC(struct hook_entry) entries;
     enum hook_limit limit;
@@ -71,8 +71,8 @@ bool hook_registry_has_type(struct hook_registry *r, enum handler_type type);
 bool hook_registry_has(struct hook_registry *r, enum hook_event event,
                        const struct hook_handler *h);
 
-/* The settings have changed: what `fresh` holds takes the place of all that settings brought, and
- * its limit counts from here on, in one step. What was added at run time stays. */
+/* The settings have changed: `fresh` replaces all hooks from settings, and its limit counts from
+ * here on, in one step. Hooks added at run time stay. */
 void hook_registry_renew(struct hook_registry *r, struct hook_registry *fresh);
 
 /* Yours: hook_set_unref(). */

@@ -1,5 +1,5 @@
 /*
- * The registry: who stands where, and that nobody takes away what is not his.
+ * The registry: its entries, and that removing one leaves the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,7 +161,7 @@ static void a_goal_touches_nobody_else(void **state)
     hook_registry_free(r);
 }
 
-/* Who looks at the registry keeps what was there; what nobody holds any more is freed. */
+/* A reader of the registry keeps the old set; a set without holders is freed. */
 static void a_set_stays_as_it_was(void **state)
 {
     struct hook_registry *r = hook_registry_new(HOOK_LIMIT_NONE);
@@ -302,7 +302,7 @@ static void settings_are_renewed(void **state)
     hook_registry_free(fresh);
     expect(r, "Stop/n:c,; Stop/m:b,; ");
     assert_int_equal(hook_registry_limit(r), HOOK_LIMIT_MANAGED);
-    assert_int_equal(before->entries.len, 3); /* whoever runs them now goes on with those */
+    assert_int_equal(before->entries.len, 3); /* a run that has begun continues with those */
     hook_set_unref(before);
     hook_handler_unref(a);
     hook_handler_unref(b);

@@ -25,7 +25,7 @@ struct runner {
 
 /* --- which ---------------------------------------------------------------------------------- */
 
-/* A command of the rule's tool that cannot be taken apart: nobody knows what it runs. */
+/* A command of the rule's tool that cannot be parsed: it may run anything. */
 static bool is_doubtful(const struct rule *only, const struct rule_subject *call)
 {
     struct str text = rule_text(only);
@@ -37,8 +37,8 @@ static bool is_doubtful(const struct rule *only, const struct rule_subject *call
     return rule_command_doubt(command);
 }
 
-/* "if" is about a call; one that has none to look at, or whose call is not understood, keeps nobody
- * from running: it may be a guard. */
+/* "if" is about a call; a handler runs anyway where there is none, or where the call is not
+ * understood: it may be a guard. */
 static bool is_meant(const struct handler_spec *h, const struct hook_input *in)
 {
     return !h->only || !in->call || rule_matches(h->only, in->call) ||
@@ -67,7 +67,7 @@ static void works_share(works *list, const struct hook_input *in)
     }
 }
 
-/* Of those that run only once, whoever takes it out of the registry has it. */
+/* Of those that run only once, the one that removes it from the registry has it. */
 static bool is_taken(struct runner *r, enum hook_event event, struct hook_handler *h)
 {
     return !(hook_handler_spec(h)->flags & HANDLER_ONCE) ||

@@ -1,11 +1,11 @@
 /*
  * The runner of the registry's handlers: a struct hook_runner for the agent.
  *
- * All handlers that match run at once, each within its time. What they say is merged in the order
- * in which they are registered, whoever was first: the same hooks give the same outcome. A handler
- * that fails or is late has no say, and a person hears of it. The same handler in several settings
- * files runs once. A cancel ends everything at once; what has been started is then ended behind the
- * caller's back, and nothing of it is left when the runner is freed.
+ * All handlers that match run at once, each within its time. Their outputs are merged in the order
+ * of registration, not of completion: the same hooks give the same outcome. A handler that fails or
+ * is late does not count, and the user is notified. The same handler in several settings files runs
+ * once. A cancel ends everything at once; running handlers are then ended in the background, and
+ * none is left when the runner is freed.
  */
 #pragma once
 
@@ -31,19 +31,19 @@ struct runner_spec {
     void (*model)(void *arg, struct buf *ret);
     void *model_arg;
     struct spending *spending; /* where questions to a model are paid; NULL: they cost nothing */
-    /* A hook in the background objects: the model is told, and a turn begun if none runs. NULL:
-     * nobody is there to be told. Any thread. */
+    /* A hook in the background objects: the model is notified, and a turn started if none runs.
+     * NULL: not possible. Any thread. */
     void (*wake)(void *arg, struct str text);
     void *wake_arg;
-    /* Told how those in the background do, if the run they began in was watched. NULL: nobody is.
-     * Any thread. */
+    /* Receives the progress of those in the background, if the run they began in was watched. NULL:
+     * none. Any thread. */
     struct hook_watch *watch;
 };
 
 struct runner *runner_new(const struct runner_spec *spec);
 void runner_mute(struct runner *r); /* wake and watch are not called from here on: whom they told
                                        goes */
-void runner_free(struct runner *r); /* nobody runs any more; NULL is fine */
+void runner_free(struct runner *r); /* no run is active any more; NULL is fine */
 /* Before the first event. NULL: only scripted models can be asked, and no server. */
 void runner_set_net(struct runner *r, struct net *net);
 struct hook_runner *runner_hooks(struct runner *r);

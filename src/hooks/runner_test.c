@@ -48,7 +48,7 @@ struct bench {
     struct hook_outcome outcome;
     struct paid paid;
     struct err err;
-    char woken[200];   /* what the model was told at once ... */
+    char woken[200];   /* the text the model got at once ... */
     atomic_bool awake; /* ... when this is set */
     struct hook_watch watch;
     const char *subject; /* what all news is to be about */
@@ -203,11 +203,11 @@ static void a_command_and_what_it_sees(void **state)
     buf_clear(&wanted);
     leader = path_join(b.dir, "leader");
     assert_int_equal(file_slurp(leader, 100, &wanted, NULL), 0);
-    expect_file(&b, "session", buf_cstr(&wanted)); /* one of its own */
+    expect_file(&b, "session", buf_cstr(&wanted)); /* a separate one */
     bench_end(&b);
 }
 
-/* Whoever takes the folder away does not take away the guard. */
+/* Removing the folder does not remove the guard. */
 static void without_a_folder(void **state)
 {
     struct bench b;
@@ -226,7 +226,7 @@ static void without_a_folder(void **state)
     bench_end(&b);
 }
 
-/* A call too long for a command's standard input is refused, at whatever else it stops nobody. */
+/* A call too long for a command's standard input is refused; other events are not blocked. */
 static void a_call_too_long_to_be_shown(void **state)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
@@ -258,7 +258,7 @@ static void a_call_too_long_to_be_shown(void **state)
 
 /* --- beside each other ---------------------------------------------------------------------- */
 
-/* Each waits for the other to open the fifo: one after the other they would wait for ever. */
+/* Each waits for the other to open the fifo: one after the other they would never end. */
 static void all_at_once(void **state)
 {
     CLEANUP(mem_freep) char *fifo = NULL;
@@ -283,7 +283,7 @@ static void all_at_once(void **state)
 static int meet(void *arg, const struct hook_input *in, struct cancel *cancel,
                 struct buf *ret_reason, struct err *err)
 {
-    FILE *f = fopen(arg, "w"); /* until somebody reads */
+    FILE *f = fopen(arg, "w"); /* until a reader opens it */
 
     (void)cancel;
     (void)err;
@@ -378,7 +378,7 @@ static void functions(void **state)
                      b.err.text);
         if (row->rc < 0) {
             assert_string_equal(b.err.text, "f: it broke");
-            assert_int_equal(b.err.code, ERR_IO); /* what is broken refuses nothing */
+            assert_int_equal(b.err.code, ERR_IO); /* a broken one refuses nothing */
         }
     }
     bench_end(&b);
@@ -425,7 +425,7 @@ static void late_ones_have_no_say(void **state)
                                     "ended (and 1 more)");
     assert_string_equal(buf_cstr(&b.outcome.reason), "in time");
     bench_end(&b);
-    assert_int_equal(atomic_load(&ended), 1); /* nobody is left behind */
+    assert_int_equal(atomic_load(&ended), 1); /* none is left */
 }
 
 struct pulling {
@@ -645,7 +645,7 @@ static void what_cannot_start(void **state)
     bench_end(&b);
 }
 
-/* Nobody waits for it; what it says is heard with a later prompt, what it decides never. */
+/* It runs in the background; its output is delivered with a later prompt, its decision never. */
 static void async(void **state)
 {
     CLEANUP(mem_freep) char *fifo = NULL;
@@ -680,7 +680,7 @@ static void async(void **state)
     bench_end(&b);
 }
 
-/* The first thing it says is that nobody shall wait; what it says behind that is heard later. */
+/* Its first output asks to run in the background; later output is delivered later. */
 static void async_by_word(void **state)
 {
     CLEANUP(mem_freep) char *fifo = NULL;
@@ -715,7 +715,7 @@ static void async_by_word(void **state)
     bench_end(&b);
 }
 
-/* Its asyncTimeout is over long before its own time: it goes, and a person hears of it. */
+/* Its asyncTimeout is over long before its own time: it is ended, and the user is notified. */
 static void async_timeout(void **state)
 {
     struct bench b;
@@ -879,7 +879,7 @@ static void questions(void **state)
     }
 }
 
-/* A model that takes its time is ended with the others; what was paid for is still told. */
+/* A slow model is ended with the others; the costs are still reported. */
 static void a_slow_model(void **state)
 {
     struct bench b;
@@ -904,7 +904,7 @@ static void note_news(void *arg, const struct hook_news *n)
     lock_take(&b->lock);
     for (size_t i = 0; i < b->ids.len; i++)
         known = known || strcmp(b->ids.ptr[i], n->id) == 0;
-    assert_int_equal(known, n->stage != HOOK_BEGUN); /* each has an id of its own */
+    assert_int_equal(known, n->stage != HOOK_BEGUN); /* each has a separate id */
     assert_true(str_is(n->subject, b->subject));
     if (n->stage == HOOK_BEGUN)
         strv_adds(&b->ids, n->id);
@@ -952,7 +952,7 @@ static void watch_end(struct bench *b)
     lock_release(&b->lock);
 }
 
-/* Nobody waits for the others before one is told of. */
+/* Each is reported without waiting for the others. */
 static void each_is_told_of(void **state)
 {
     size_t ended = 0;

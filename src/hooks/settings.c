@@ -1,6 +1,6 @@
 /*
- * settings: JSON walked once, each handler judged by itself. A broken one costs nobody else
- * theirs. Runs on the thread that builds the session.
+ * settings: JSON walked once, each handler judged by itself. A broken one does not affect others.
+ * Runs on the thread that builds the session.
  */
 #include "hooks/settings.h"
 
@@ -25,7 +25,7 @@ struct reading {
     const struct plugin *plugin;     /* whose they are; NULL: no plugin's */
     const char *file;                /* of the skill or plugin; NULL: the settings have places */
     struct hook_registry *registry;  /* NULL: nothing is registered */
-    struct strv *warnings;           /* NULL: nobody reads them */
+    struct strv *warnings;           /* NULL: not needed */
     struct settings_rows *rows;      /* NULL: no list is made */
     struct str name;                 /* of the event */
     enum hook_event event;           /* when it is one of ours */
@@ -367,7 +367,7 @@ static void list_handler(struct reading *r, const struct json *o)
     settings_rows_add(r->rows, &row, o, settings_limit(r->conf));
 }
 
-/* "matchr": what was to be narrowed runs always. */
+/* "matchr": a hook meant for some calls would always run. */
 static void warn_of_members(const struct reading *r, const struct json *group)
 {
     JSON_EACH(group, v) {

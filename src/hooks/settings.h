@@ -1,10 +1,10 @@
 /*
- * Hooks of the settings: read from the snapshot into the registry, or listed for a person.
+ * Hooks of the settings: read from the snapshot into the registry, or listed for the user.
  *
  *   "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}
  *
- * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: what cannot be used
- * is left out, and a warning with its place says so.
+ * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: unusable hooks are
+ * skipped, with a warning that names the place.
  */
 #pragma once
 

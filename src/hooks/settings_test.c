@@ -1,5 +1,5 @@
 /*
- * What is read from settings, and what is said about the rest.
+ * The settings that are read, and warnings about the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static const struct settings_case {
     const char *name;
     const char *hooks;
     const char *entries;
-    const char *warnings[4]; /* behind "~/.tenax/settings.json:1:" */
+    const char *warnings[4]; /* after "~/.tenax/settings.json:1:" */
 } cases[] = {
     {"all fields of a command",
      "{'PreToolUse':[{'matcher':'Bash','hooks':[{'type':'command','command':'./x','args':['a','b'],"
@@ -272,7 +272,7 @@ static void all_cases(void **state)
     clear(".tenax/settings.json");
 }
 
-/* All levels count, and what a managed file has stays managed whoever copies it. */
+/* All levels count, and entries of a managed file stay managed even if copied. */
 static void levels(void **state)
 {
     CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);

@@ -1,7 +1,6 @@
 /*
  * strays: a thread for each that was begun as one, and one for those that left a run together. It
- * waits on the mailbox their mail goes to; what came of them waits behind the gate until somebody
- * asks.
+ * waits on the mailbox their mail goes to; their results are kept until they are asked for.
  */
 #include "hooks/strays.h"
 
@@ -28,7 +27,7 @@ struct strays {
     size_t running;
     size_t telling; /* calls of the spec's functions that have not returned */
     bool is_mute;
-    struct buf context, message; /* what is to be told */
+    struct buf context, message; /* the text to report */
 };
 
 /* Those of one mailbox. */
@@ -85,7 +84,7 @@ static void join(struct buf *to, struct str text)
     buf_add(to, text);
 }
 
-/* Around a call of others: whoever mutes waits until it has returned. */
+/* Around a callback: strays_mute() waits until it has returned. */
 static bool strays_may_tell(struct strays *s)
 {
     bool may;
@@ -139,7 +138,7 @@ void strays_mute(struct strays *s)
     gate_give(&s->gate);
 }
 
-/* It objects, and somebody shall know at once. */
+/* It objects, and must be reported at once. */
 static void strays_wake(struct strays *s, const struct stray *one)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;

@@ -17,7 +17,7 @@
 #include "hooks/strays.h"
 #include "proc/proc.h"
 
-#define WORK_GRACE_MS 100 /* for an errand that was told that its time is over */
+#define WORK_GRACE_MS 100 /* for an errand whose time is over */
 
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms)
 {
@@ -54,7 +54,7 @@ static void function_call(void *arg, struct hook_handler *h, const struct hook_i
         buf_add(&ret->reason, spec->error_message);
 }
 
-/* A file for lines that later commands shall begin with. Without one, it runs all the same. */
+/* A file for lines to put before later commands. Without one, it still runs. */
 static const char *work_shell_file(struct work *w, struct work_place *p, enum hook_event event)
 {
     struct err err = {0};
@@ -162,7 +162,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Children are watched by proc; errands have to be told, and others what is printed. */
+/* proc watches the deadlines of children; errands must be cancelled, and others are limited in
+ * output. */
 static int64_t works_deadline(const works *list)
 {
     int64_t next = -1;
@@ -185,7 +186,7 @@ static void works_show(works *list)
     }
 }
 
-/* Told first, and left behind when that does not help. */
+/* Cancelled first, and abandoned when that does not help. */
 static void works_expire(works *list, const struct hook_input *in)
 {
     int64_t now = clock_mono_ms();

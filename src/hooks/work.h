@@ -41,7 +41,7 @@ struct work_place {
 enum work_state {
     WORK_RUNS,
     WORK_ENDED,
-    WORK_LEFT, /* an errand that did not end when it was told to: its result is not ours */
+    WORK_LEFT, /* an errand that did not end when cancelled: its result is not ours */
 };
 
 /* One handler at work. */
@@ -54,7 +54,7 @@ struct work {
     struct buf out, err;
     enum output_end end;
     int code;
-    bool is_stray;         /* it has said that nobody shall wait for it */
+    bool is_stray;         /* it asked to run in the background */
     int64_t stray_ms;      /* for how long; 0: as long as any other */
     struct buf shell_path; /* its CLAUDE_ENV_FILE; empty: none */
 
@@ -66,18 +66,18 @@ typedef VEC(struct work) works;
 
 /* Adds a handler, which is shared; it has so long. */
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms);
-/* Starts all of them, and tells of each. What a handler cannot be started for is its result. */
+/* Starts all of them, and reports each. If one cannot be started, the error is its result. */
 void works_start(works *list, struct work_place *place, const struct hook_input *in,
                  struct cancel *cancel, struct mailbox *to);
-/* Until all have ended, are late, or go on by themselves; tells of each how. ERR_CANCELLED. */
+/* Until all have ended, are late, or continue in the background; reports each end.
+ * ERR_CANCELLED. */
 int works_await(works *list, const struct hook_input *in, struct mailbox *mail,
                 struct cancel *cancel, struct err *err);
-/* Lays what they say over the outcome (work_merge.c). -1: handlers have failed; the first is told
- * by name, the others by number. */
+/* Merges their outputs into the outcome (work_merge.c). -1: handlers have failed; the first is
+ * named, the others counted. */
 int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
                 struct err *err);
-/* How one that has ended did, told once (work_merge.c): whoever watches need not wait for the
- * others. */
+/* Reports the end of one, once (work_merge.c): observers need not wait for the others. */
 void work_tell_end(struct work *w, const struct hook_input *in);
 /* Those that go on by themselves are given away; true: the mailbox is theirs now. */
 bool works_leave(works *list, struct work_place *place, enum hook_event event,

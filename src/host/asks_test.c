@@ -1,5 +1,5 @@
 /*
- * Asks: the first answer wins, the others hear that it is over, nobody waits for ever.
+ * Asks: the first answer wins, the others are withdrawn, no thread waits indefinitely.
  */
 #include "host/asks.h"
 
@@ -218,7 +218,7 @@ static void test_races(void **state)
 {
     struct asks *asks = asks_new(on_waiting, NULL);
     struct mailbox *mb = mailbox_new();
-    struct ask_front *keeper = asks_join(asks, mb); /* so that somebody is always there */
+    struct ask_front *keeper = asks_join(asks, mb); /* so that there is always a front end */
     struct question askers[RACERS];
     struct question fronts[2];
     int asked = 0;

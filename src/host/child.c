@@ -641,7 +641,7 @@ static int spawn_forget(struct spawner *self, const char *id, struct err *err)
     return 0;
 }
 
-/* From here on nobody can send to it; those who were about to have done so. */
+/* From here on no message can reach it; senders that had begun are done. */
 static struct child *child_close(struct children *all, const char *id)
 {
     struct child *c;

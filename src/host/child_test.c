@@ -1,6 +1,6 @@
 /*
  * Children: a real session with a scripted model, and a tool made for it that starts agents. What
- * they share with the session, what is their own, and how they end.
+ * they share with the session, what is separate, and how they end.
  */
 #include "agent/spawn.h"
 
@@ -223,7 +223,7 @@ static struct str result(size_t n)
 
 /* ---- What a child is ---- */
 
-/* What the tool is called with, what the child's model does then, and what the tool says behind the
+/* The input of the tool call, the answers of the child's model, and the tool's result after the
  * child's id. */
 static const struct child_case {
     const char *call;
@@ -362,7 +362,7 @@ static void asks_carry_a_name(void **state)
     end();
 }
 
-/* Its lines stand in a file of its own, and its cost is the session's. */
+/* Its lines are in a separate file, and its cost is the session's. */
 static void a_child_is_kept_and_paid_for(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
@@ -400,7 +400,7 @@ static void on_rest(void *arg, const char *id)
     atomic_fetch_add(&rested, 1);
 }
 
-/* Those that nobody waits for work on beside the main agent, and are stopped one by one, or all
+/* Children in the background work on beside the main agent, and are stopped one by one, or all
  * together when the session ends. */
 static void detached_children_end(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * The event log: what its lines say and what they never say; growing, torn and broken files;
- * falling behind.
+ * The event log: the contents of its lines, and what they never contain; growing, torn and broken
+ * files; falling back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void read_log(const char *name, struct buf *ret)
         buf_clear(ret);
 }
 
-/* An event in which everything is set that somebody said. */
+/* An event with all its text fields set. */
 static struct event *make(enum event_kind kind)
 {
     static const struct turn_report report = {
@@ -96,7 +96,7 @@ static void lines_of_all_kinds(void **state)
 {
     static const struct {
         enum event_kind kind;
-        const char *want; /* behind "step":4, NULL: no line */
+        const char *want; /* after "step":4, NULL: no line */
     } rows[] = {
         {EVENT_TURN_STARTED, ",\"message\":\"toolu_1\",\"model\":\"scripted/model\","
                              "\"mode\":\"default\"}"},
@@ -124,7 +124,7 @@ static void lines_of_all_kinds(void **state)
         {EVENT_TASK_DONE, ",\"task\":\"toolu_1\",\"tool\":\"toolu_2\",\"end\":\"Edit\"}"},
         {EVENT_COMPACTED, ",\"trigger\":\"Edit\",\"ms\":14,\"before\":9000,\"after\":800,"
                           "\"error\":false}"},
-        {EVENT_ACTIVE_GOAL, "}"}, /* what is no JSON says nothing */
+        {EVENT_ACTIVE_GOAL, "}"}, /* invalid JSON is dropped */
         {EVENT_COMMAND, ",\"name\":\"Edit\",\"bytes\":19,\"error\":false}"},
         {EVENT_COMMAND_PROGRESS, NULL},
         {EVENT_NOTICE, ",\"level\":\"info\",\"bytes\":19}"},
@@ -157,7 +157,7 @@ static void goals_without_words(void **state)
 {
     static const struct {
         const char *json;
-        const char *want; /* behind "step":4 */
+        const char *want; /* after "step":4 */
     } rows[] = {
         {"{\"goal_id\":\"g\",\"condition_length\":12,\"iterations\":2,\"met\":false,\"by\":"
          "\"check\","
@@ -340,7 +340,7 @@ static void cannot_be_written(void **state)
     remove_folder();
 }
 
-/* What the ring no longer has is said to be missing. */
+/* Events that the ring no longer has are reported missing. */
 static void late_start(void **state)
 {
     static const struct feed_limits few = {

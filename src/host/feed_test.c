@@ -129,7 +129,7 @@ static void test_wakes_once(void **state)
     feed_unref(f);
 }
 
-/* Deltas merge as long as nobody has seen them, and only within their block. */
+/* Deltas merge until an observer takes them, and only within their block. */
 static void test_deltas_merge(void **state)
 {
     struct feed *f = feed_new(NULL);
@@ -214,7 +214,7 @@ static void test_remote_is_dropped_and_reads_again(void **state)
     assert_int_equal(observer_take(o, &e, &seq), OBSERVED_EVENT);
     event_unref(e);
     for (int i = 0; i < 4; i++)
-        feed_emit(f, notice("y"), NULL); /* nobody waits for it */
+        feed_emit(f, notice("y"), NULL); /* no thread waits for it */
     assert_seen(o, "dropped@1 ");
     observer_free(o);
     o = feed_observe(f, 2, OBSERVER_REMOTE, mb);

@@ -38,6 +38,7 @@
 #include "host/plugins.h"
 #include "host/project.h"
 #include "host/reload.h"
+#include "host/resumed.h"
 #include "host/session.h"
 #include "host/trust.h"
 #include "host/watch.h"
@@ -404,8 +405,10 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_sandbox(h, ret_notes);
     if (!h->source) /* once: not for those that take its place */
         grep_note(h->conf, ret_notes);
-    if (!h->source)
+    if (!h->source) {
         plugins_note(h->conf, ret_notes);
+        resumed_note(h->session, h->conf, h->args, ret_notes);
+    }
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);

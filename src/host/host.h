@@ -224,11 +224,10 @@ int host_set_policy(struct host *h, const struct json *settings, struct strv *re
 /* The effort that the settings name now, from the next call on. */
 void host_heed_effort(struct host *h);
 
-/* What was chosen in a session, by a person or by a client (mode, model, effort, thinking, prompt,
- * the form of answers), holds in the one that takes its place; so does what is left of max_usd.
- * What cannot hold there is told as a notice, each alone. Before that one's first input; choices
- * NULL: nothing was. has_own_mode: it goes on with a past of its own, in the mode that it was in.
- */
+/* Choices made in a session, by the user or a client (mode, model, effort, thinking, prompt, the
+ * form of answers), also apply to the one that replaces it; so does the rest of max_usd. Choices
+ * that cannot apply there are reported, a notice each. Before that one's first input; choices NULL:
+ * none. has_own_mode: it is a resumed session that keeps its own mode. */
 struct host_choices *host_choices(struct host *h);
 void host_choose(struct host *h, const struct host_choices *choices, bool has_own_mode);
 void host_choices_freep(struct host_choices **choices);

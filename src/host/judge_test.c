@@ -123,7 +123,7 @@ static void court_close(struct court *c)
 #define NO_TEXT "text {\"ok\":false,\"reason\":\"not yet\"}\n"
 #define COSTS(in, out) "usage input=" #in " output=" #out "\n"
 #define LOOK(tool, input) "step\ncall " tool " " input "\n" COSTS(1, 1)
-/* A verdict is only given when the result of the look says so. */
+/* A verdict is only given when the result of the look requires it. */
 #define SEES(text) "step\nif-result \"" text "\"\n" YES COSTS(1, 1)
 
 static const struct ask_case {
@@ -409,7 +409,7 @@ static void test_price(void **state)
     court_close(&c);
 }
 
-/* Nothing to look with: it is asked all the same, and never for a look. */
+/* Without tools to look with: it is still asked, and never for a look. */
 static void test_no_tools(void **state)
 {
     struct court c;

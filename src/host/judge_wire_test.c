@@ -136,7 +136,7 @@ static bool has(const char *request, const char *quoted)
     return strstr(request, buf_cstr(&want));
 }
 
-/* A provider of that dialect behind this address. */
+/* A provider of that dialect at this address. */
 static void open_provider(const char *dialect, const char *url, struct conf **ret_conf,
                           struct provider *ret)
 {

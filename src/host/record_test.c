@@ -201,7 +201,7 @@ static void test_chain(void **state)
     v = line_at(&t, 6);
     assert_true(str_is(json_get_str(v, "subtype"), "turn_duration"));
     assert_line(&t, 7, "user", "u4", arena_cstr(&t.arena, json_get_str(v, "uuid")));
-    /* The provider's error stands where an answer would, and says so. */
+    /* The provider's error stands in place of an answer, marked as an error. */
     assert_int_equal(t.journal->turn_done(t.journal, &failed, NULL), 0);
     v = line_at(&t, 8);
     assert_true(json_get_bool(v, "isApiErrorMessage", false));
@@ -287,7 +287,7 @@ static void test_facts(void **state)
     end(&t);
 }
 
-/* An agent that works for another one has a file of its own, and says so in every line. */
+/* An agent that works for another one has a separate file, and every line is marked. */
 static void test_sidechain(void **state)
 {
     struct journal_replacement gone = {
@@ -346,7 +346,7 @@ static int put(struct asker *self, const struct ask *ask, struct cancel *cancel,
     return 0;
 }
 
-/* The disk is full: the turn ends, unless somebody wants to go on without being remembered. */
+/* The disk is full: the turn ends, unless the user wants to continue without saving. */
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void test_full_disk(void **state)
         assert_int_equal(asker.asked, yes ? 1 : 2);
         disk_test_mode(NULL);
         assert_line(&t, 0, "user", "u1", NULL);
-        if (!yes) { /* there is room again: what failed goes before it, behind a2 that is torn */
+        if (!yes) { /* there is room again: the failed line goes before it, after the torn a2 */
             assert_int_equal(say(&t, "u3", "again", USER_INPUT, &err), 0);
             assert_line(&t, 3, "assistant", "a1", "u1");
             assert_line(&t, 4, "assistant", "a2", "a1");
@@ -399,7 +399,7 @@ static int remove_dir(void **state)
     return 0;
 }
 
-/* Others name their lines as they like: what is said next hangs on the whole name. */
+/* Others name their lines as they like: the next line hangs on the full name. */
 static void test_long_leaf(void **state)
 {
     struct session_test t;

@@ -313,7 +313,7 @@ static void conversation_and_files(void **state)
     stage_end(&s);
 }
 
-/* Going on from there makes a branch; the changes of the other one are behind us. */
+/* Continuing from there makes a branch; the changes of the other one are not on it. */
 static void another_branch(void **state)
 {
     struct stage s;
@@ -326,7 +326,7 @@ static void another_branch(void **state)
     stage_close(&s);
     stage_open(&s);
     memcpy(s.leaf, undo, sizeof(undo));
-    s.time_ms = clock_wall_ms() + 1; /* what follows is later than what was done above */
+    s.time_ms = clock_wall_ms() + 1; /* later lines are newer than the changes above */
     say_line(&s, "user", 20, "three, again");
     edit(&s, "c", "x");
     say_line(&s, "assistant", 21, "did it again");

@@ -5,7 +5,7 @@
  * The speaker (proto) defines the protocol on a connection. A speaker stops giving text to a
  * connection that has SERVER_BUSY unsent bytes until `ready` is called: then a reader that has
  * stopped costs a place in the feed and nothing else. A connection that holds max_queue unsent
- * bytes is closed. The control socket (host/socket.h) has such a loop on a thread of its own; a
+ * bytes is closed. The control socket (host/socket.h) has such a loop on a separate thread; a
  * process whose only work is to serve editors runs one on its main thread.
  */
 #pragma once

@@ -69,7 +69,7 @@ static atomic_uint moment;
 static atomic_bool is_over;
 static atomic_uint refused;
 
-/* Somebody who looks in all the time, as another process that starts just now does. */
+/* Checks all the time, as another process that just starts does. */
 static void look_in(void *arg)
 {
     (void)arg;
@@ -103,7 +103,8 @@ static void test_answers_from_the_start(void **state)
     assert_int_equal(atomic_load(&refused), 0);
 }
 
-/* Somebody connects while the process has no descriptor left: heard once it has one again. */
+/* A client connects while the process has no descriptor left: it is served once it has one
+ * again. */
 static void test_short_of_descriptors(void **state)
 {
     struct rlimit before;
@@ -134,8 +135,8 @@ static void test_short_of_descriptors(void **state)
     sem_destroy(&opened);
 }
 
-/* A process that was stopped takes nobody, and so many wait already that one more cannot: the call
- * ends all the same. */
+/* A stopped process accepts no one, and so many wait already that one more cannot: the call still
+ * ends. */
 static void test_too_many_wait(void **state)
 {
     CLEANUP(buf_release) struct buf answer = BUF_INIT(1000);

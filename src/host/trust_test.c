@@ -1,5 +1,5 @@
 /*
- * trust: whose answer counts for a folder, and what becomes of an answer that a person gives.
+ * trust: which answer counts for a folder, and the effect of a new one.
  */
 #include <ftw.h>
 #include <setjmp.h>

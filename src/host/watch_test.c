@@ -73,7 +73,7 @@ static void looks(void **state)
     workspace = workspace_new(root, root, no_environ);
     w = watch_new(hooks, workspace);
     put("a.env", "1");
-    assert_told(w, ""); /* nobody wants to know */
+    assert_told(w, ""); /* no watcher */
     add_hook(hooks, "a.env| b.env |^c.*");
     assert_told(w, ""); /* as they are from now on */
     assert_told(w, "");

@@ -74,7 +74,7 @@ struct str json_text(const struct json *root)
     return root && root->flags & NODE_ROOT ? node_key(root) : no_str;
 }
 
-/* What stands behind the 'e'. A silly exponent stops growing where no text has the digits to make
+/* The digits after the 'e'. An absurd exponent stops growing where no text has the digits to make
  * up for it. */
 static int64_t exponent_of(struct str text)
 {
@@ -96,7 +96,7 @@ static bool push_digit(uint64_t *value, char digit)
 }
 
 /* Exact, without a detour over double: the exponent says how many of the digits stand before the
- * point; missing ones are zeros, and those behind it must be. */
+ * point; missing ones are zeros, and those after it must be. */
 bool json_i64(const struct json *v, int64_t *ret)
 {
     struct str text = json_number(v);

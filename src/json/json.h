@@ -10,9 +10,8 @@
  * mark at the start is passed over.
  *
  * A tree takes about as much memory as its text (1.3 times for a transcript), and at worst 24 times
- * ("[0,0,0,..."): whoever limits the input has limited the tree. Text above JSON_MAX_TEXT and
- * nesting above JSON_MAX_DEPTH fail with ERR_TOO_BIG, everything else that is wrong with
- * ERR_BAD_INPUT.
+ * ("[0,0,0,..."): limiting the input limits the tree. Text above JSON_MAX_TEXT and nesting above
+ * JSON_MAX_DEPTH fail with ERR_TOO_BIG, all other errors are ERR_BAD_INPUT.
  *
  * Text from outside is not always clean. A lone surrogate escape ("\ud83d") is kept as its three
  * bytes (ED xx xx) and written back as the escape by jw.h; every other invalid UTF-8 byte becomes

@@ -125,8 +125,8 @@ static bool is_low_surrogate(uint32_t code)
     return code >= 0xdc00 && code < 0xe000;
 }
 
-/* p->at is behind "\u". A pair becomes one character; half a pair is kept as it is. Returns the
- * length of what it wrote, or -1. */
+/* p->at is after "\u". A pair becomes one character; half a pair is kept as it is. Returns the
+ * number of bytes written, or -1. */
 static int parse_unicode_escape(struct parser *p, char out[4])
 {
     uint32_t code = 0;
@@ -143,7 +143,7 @@ static int parse_unicode_escape(struct parser *p, char out[4])
         if (is_low_surrogate(low))
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         else
-            p->at = second; /* a character of its own */
+            p->at = second; /* a separate character */
     }
     if (code >= 0xd800 && code < 0xe000)
         p->info.lone_surrogates++;
@@ -193,7 +193,7 @@ static int parse_escape(struct parser *p, char out[4])
 static int parse_string(struct parser *p, struct str *ret)
 {
     const char *open = p->at;
-    const char *run = open + 1; /* start of what is not copied yet */
+    const char *run = open + 1; /* start of the part not copied yet */
     const char *at = scan_valid(run, p->end);
 
     if (at < p->end && *at == '"') {
@@ -427,7 +427,7 @@ static int parse_tree(struct parser *p, struct json *root)
             v->raw_len = (uint32_t)(p->at - v->raw);
         }
 
-        /* It is complete: close what ends behind it, up to the next comma. */
+        /* It is complete: close containers that end after it, up to the next comma. */
         for (;;) {
             if (!top)
                 return 0;
@@ -498,7 +498,7 @@ int json_parse_copy(struct arena *arena, struct str text, const struct json **re
                     struct json_info *ret_info, struct err *err)
 {
     if (text.len > JSON_MAX_TEXT)
-        return json_parse(arena, text, ret, ret_info, err); /* says so */
+        return json_parse(arena, text, ret, ret_info, err); /* reports it */
     return json_parse(arena, arena_str(arena, text), ret, ret_info, err);
 }
 

@@ -2,8 +2,8 @@
  * The index of an object with many members.
  *
  * Open addressing over pointers to the members, built once, when the object is complete and its
- * size is known. Whoever writes the text also chooses the keys, so the hash is SipHash-1-3 under a
- * key drawn at random for the process: nobody outside can make keys collide on purpose. Any thread.
+ * size is known. The author of the text also chooses the keys, so the hash is SipHash-1-3 under a
+ * key drawn at random for the process: outsiders cannot make keys collide on purpose. Any thread.
  */
 #include <stdatomic.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json: what is accepted, what is refused and where, and every reader. */
+/* json: accepted input, refused input and its position, and every reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -494,7 +494,7 @@ static void nesting_is_limited(void **state)
     }
 }
 
-/* Depth is what is open, not how many there were. */
+/* Depth counts open containers, not all of them. */
 static void many_shallow_containers(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -586,7 +586,7 @@ static void large_objects(void **state)
     assert_true(json_equal(v, v));
 }
 
-/* json.h promises 24 times the text. What is small is left out: an arena starts with a block. */
+/* json.h promises 24 times the text. Small ones are left out: an arena starts with a block. */
 static void memory_is_bounded(void **state)
 {
     static const char *const parts[] = {"0,",           "\"\",",        "[],",       "[0],",

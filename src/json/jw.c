@@ -145,7 +145,7 @@ static uint32_t surrogate_at(struct str s)
     return 0xd000u | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
 }
 
-/* Writes for what is no valid character at the start of s; returns how many bytes that was. */
+/* Handles an invalid character at the start of s; returns how many bytes that was. */
 static size_t add_invalid(struct jw *w, struct str s)
 {
     uint32_t code = surrogate_at(s);

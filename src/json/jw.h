@@ -59,7 +59,7 @@ void jw_json(struct jw *w, const struct json *v);
 /* A string value in parts, so that base64 and long texts need no copy: */
 void jw_str_begin(struct jw *w);
 void jw_str_part(struct jw *w, struct str s);       /* parts end at character boundaries */
-void jw_str_base64(struct jw *w, struct str bytes); /* in multiples of 3 bytes, but for the last */
+void jw_str_base64(struct jw *w, struct str bytes); /* in multiples of 3 bytes, except the last */
 void jw_str_end(struct jw *w);
 
 /* Key and value in one. */

@@ -1,4 +1,4 @@
-/* jw: what is written, byte by byte, and that it reads back as what it was. */
+/* jw: the output, byte by byte, and that it reads back the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
  *
  * A check descends schema and value together. Below 64 levels of schema nothing is checked, which
  * keeps the recursion fit for an agent's small stack; a $ref may lead back up, so the steps are
- * counted, too. A keyword whose own value makes no sense is passed over, like an unknown
- * one, and schema_unknown() says so: a wrong schema is its author's fault and must not block the
- * model. Any thread; nothing outlives a call.
+ * counted, too. A keyword with an invalid value is skipped, like an unknown one, and
+ * schema_unknown() reports it: a wrong schema is its author's fault and must not block the model.
+ * Any thread; nothing outlives a call.
  */
 #include "json/schema.h"
 

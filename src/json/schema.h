@@ -1,5 +1,5 @@
 /*
- * Checks a value against a JSON Schema (draft 2020-12), but for its rarest keywords.
+ * Checks a value against a JSON Schema (draft 2020-12), except its rarest keywords.
  *
  * Known: type (name or list), properties, required, additionalProperties (false or a schema),
  * patternProperties, propertyNames, dependentRequired, dependentSchemas, enum, const, items,
@@ -7,11 +7,11 @@
  * exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern (PCRE2, unanchored,
  * UTF), minProperties, maxProperties, uniqueItems (up to 2000), anyOf, oneOf, allOf, not, if with
  * then and else, and $ref within the schema ("#/$defs/name"). Annotations (description, title,
- * default, format, $schema, examples, …) are passed over. Any other keyword
- * (unevaluatedProperties, …) is passed over too, and so is one whose own value makes no sense or
- * that nests deeper than 64; schema_unknown() names these, for whoever loads the schema to report.
- * A schema comes from outside like any text: a pattern that does not compile, or needs too many
- * steps on a string, is passed over and never blocks the value.
+ * default, format, $schema, examples, …) are skipped. Any other keyword (unevaluatedProperties, …)
+ * is skipped too, and so is one with an invalid value or nested deeper than 64; schema_unknown()
+ * lists these, so that the loader of the schema can report them. A schema comes from outside like
+ * any text: a pattern that does not compile, or needs too many steps on a string, is skipped and
+ * never blocks the value.
  *
  * Every problem found (up to 8) goes into one text that a model can act on:
  *   "'file_path' is required; 'limit' must be an integer, not the string \"10\""
@@ -25,7 +25,7 @@ struct json;
 /* 0, or -1 with ERR_BAD_INPUT and the problems joined by "; ". */
 int schema_check(const struct json *schema, const struct json *value, struct err *err);
 
-/* Appends what schema_check() passes over, as "path: keyword", one a line, with the reason behind
- * it in brackets when the keyword is known: "edits[].old_string: pattern (missing closing
- * parenthesis at offset 3)". The path is that of the value; "(top)" for the whole. */
+/* Appends the keywords that schema_check() skips, as "path: keyword", one a line, with the reason
+ * in brackets when the keyword is known: "edits[].old_string: pattern (missing closing parenthesis
+ * at offset 3)". The path is that of the value; "(top)" for the whole. */
 void schema_unknown(const struct json *schema, struct buf *ret_lines);

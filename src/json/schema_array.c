@@ -16,7 +16,7 @@ static void check_item(struct check *c, const struct json *schema, const struct 
     report_leave(&c->report, len);
 }
 
-/* Behind those that prefixItems has a schema for. */
+/* After those that prefixItems has a schema for. */
 void schema_items(struct check *c, const struct rule *r)
 {
     const struct json *prefix = json_get(r->schema, "prefixItems");

@@ -67,7 +67,7 @@ static bool has_pattern(struct check *c, const struct json *patterns, struct str
     return false;
 }
 
-/* Names what was probably meant, or what there is. */
+/* Suggests the nearest name, or lists all. */
 static void add_known_names(struct buf *out, const struct json *properties, struct str name)
 {
     size_t n = 0;

@@ -31,5 +31,5 @@ bool schema_pattern_matches_key(struct schema_patterns *all, const struct json *
                                 struct str text);
 void schema_patterns_release(struct schema_patterns *all);
 
-/* 0, or -1 with what is wrong with it in text. */
+/* 0, or -1 with the reason in text. */
 int schema_pattern_check(struct str pattern, char *text, size_t size);

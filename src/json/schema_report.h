@@ -38,8 +38,8 @@ void report_leave(struct report *r, size_t len);
 
 bool report_is_full(const struct report *r);
 
-/* Counts a problem at the path and writes "'path'". The caller goes on with " must be …" in the
- * buffer returned; NULL means that nobody will read it. */
+/* Counts a problem at the path and writes "'path'". The caller appends " must be …" to the buffer
+ * returned; NULL means that it is not needed. */
 struct buf *report_problem(struct report *r);
 
 void report_add_literal(struct buf *out, const struct json *v); /* as JSON, clipped */

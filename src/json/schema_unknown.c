@@ -1,5 +1,5 @@
 /*
- * What schema_check() will pass over in a schema, for whoever loads it. Any thread.
+ * The parts of a schema that schema_check() will skip, for its loader. Any thread.
  */
 #include "json/schema.h"
 
@@ -43,7 +43,7 @@ static void add_line(struct walk *w, struct str keyword, const char *why)
              STR_ARG(str_clip(keyword, 80)), why);
 }
 
-/* Goes on with a schema one step further down. */
+/* Continues with a schema one step further down. */
 static void look_below(struct walk *w, const char *joint, struct str step,
                        const struct json *schema)
 {

@@ -24,7 +24,7 @@
 
 #define MAX_REQUEST ((size_t)256 << 20)
 #define MAX_EVENT ((size_t)32 << 20)            /* a final event may repeat the whole answer */
-#define MAX_ERROR_BODY ((size_t)64 << 10)       /* more than anybody reads */
+#define MAX_ERROR_BODY ((size_t)64 << 10)       /* larger than any useful error */
 #define WHOLE_IDLE_MS ((int64_t)10 * 60 * 1000) /* unstreamed, it is silent until it is there */
 #define DRAIN_MS 100
 #define SNIFF_BYTES 6 /* "event:" */
@@ -52,7 +52,7 @@ struct attempt {
     struct sse *sse;
     enum body_kind body_kind;
     enum body_kind body_hint; /* of the content type, where the first bytes tell nothing */
-    struct buf body;          /* what is kept until the end, or until its kind is known */
+    struct buf body;          /* kept until the end, or until its kind is known */
     size_t received;
     struct llm_fault event_fault; /* of an event, on its way through sse_feed() */
     struct strv head;             /* the answer's headers */
@@ -118,7 +118,7 @@ static int attempt_sse(struct str name, struct str data, void *arg, struct err *
 {
     struct attempt *a = arg;
 
-    /* Behind the last event there may be more, such as "[DONE]": nothing of it matters. */
+    /* After the last event there may be more, such as "[DONE]", which does not matter. */
     if (reply_is_finished(a->reply))
         return 0;
     return a->dialect->event(a->decoder, name, data, &a->event_fault, err);
@@ -440,7 +440,7 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
 }
 
 /*
- * The connection broke or is silent, but maybe behind the last word: dialects without a last event
+ * The connection broke or is silent, but perhaps after the last data: dialects without a last event
  * know the end by the stop reason, and some gateways never close a stream properly. Only whole
  * events count here.
  */
@@ -510,7 +510,7 @@ static int attempt_play(struct attempt *a, struct llm_fault *fault, struct err *
 
     if (r < 0) {
         a->facts.status = scripted_call_status(a->play);
-        a->facts.broken = a->event_fault.code == ERR_NETWORK; /* "cut" and the like */
+        a->facts.broken = a->event_fault.code == ERR_NETWORK; /* "cut" or similar */
         return fault_from_body(a, fault, err);
     }
     return r > 0 ? attempt_done(a) : 0;

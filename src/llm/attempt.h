@@ -48,7 +48,7 @@ int attempt_mail(struct attempt *a, struct mail *m, struct llm_fault *fault, str
 int attempt_tick(struct attempt *a, struct llm_fault *fault, struct err *err);
 int64_t attempt_deadline(const struct attempt *a); /* clock_mono_ms() time */
 
-/* What is known after the end, either way. */
+/* The known facts after the end, either way. */
 struct attempt_facts {
     int status;       /* HTTP, 0 when there was no answer */
     bool broken;      /* an answer had begun, then broke, stalled or turned out to be garbage */

@@ -38,7 +38,8 @@ int auth_check_key(struct str key, const char *where, struct err *err)
     return 0;
 }
 
-/* Ours alone, or made so. Works on the open file, so that nobody can swap it in between. */
+/* Restricts the file to its owner if it is not. Works on the open file, so that it cannot be
+ * swapped in between. */
 static int close_to_others(int fd, const char *path, struct strv *notes, struct err *err)
 {
     struct stat st;
@@ -117,7 +118,7 @@ void auth_hide_keys(const char *home)
     CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
     const struct json *doc = NULL;
 
-    /* Whoever needs a key says what is wrong with the file, and closes it to others. */
+    /* Callers that need a key report problems with the file, and restrict it. */
     if (file_slurp(path, AUTH_MAX_FILE, &text, /*err=*/NULL) < 0 ||
         json_parse(&arena, buf_str(&text), &doc, /*ret_info=*/NULL, /*err=*/NULL) < 0)
         return;

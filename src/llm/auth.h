@@ -1,10 +1,10 @@
 /*
- * Keys kept by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, for nobody but the
+ * Keys stored by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, readable only by the
  * user.
  *
  * The file is 0600 in a folder of 0700 and is replaced whole; two logins at once both stay. One
- * that others can read is closed to them when it is next read, and the note says so: the keys in it
- * should be changed. One that belongs to somebody else is refused.
+ * that others can read is restricted when it is next read, and a note says that the keys in it
+ * should be changed. One that belongs to another user is refused.
  */
 #pragma once
 

@@ -22,17 +22,17 @@ struct provider;
 /* Whether the environment or the settings offer a key, without asking any helper. */
 bool cred_is_configured(const struct conf *conf, const struct door *d);
 
-/* Fills key, bearer, source, source_name and what a helper needs, and adds notes. source stays
- * KEY_NONE when nobody has a key: whether that will do is for the caller to know. Fails when a
- * source is broken. */
+/* Fills key, bearer, source, source_name and the data for a helper, and adds notes. source stays
+ * KEY_NONE when there is no key: the caller knows whether that will do. Fails when a source is
+ * broken. */
 int cred_find(const struct conf *conf, const struct door *d, struct cancel *cancel,
               struct provider *p, struct err *err);
 bool cred_is_stale(const struct provider *p);
 void cred_release(struct provider *p); /* wipes it */
 
 /* The helper again, for a caller that must not block: its mail goes to the mailbox, the caller
- * hands it on. cred_asking_mail() gives 1 when the provider's key is renewed, 0 to go on, -1 with
- * ERR_AUTH. */
+ * hands it on. cred_asking_mail() returns 1 when the provider's key is renewed, 0 to continue, -1
+ * with ERR_AUTH. */
 struct cred_asking;
 struct cred_asking *cred_ask(const struct provider *p, struct mailbox *to, struct err *err);
 bool cred_asking_owns(const struct cred_asking *a, const struct mail *m);

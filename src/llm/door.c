@@ -270,8 +270,8 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     if (env.len >= sizeof(d.key_env) || str_chr(env, '\0') < env.len)
         return bad_setting(&d, "keyEnv", "the name of a variable", err);
     memcpy(d.key_env, env.ptr ? env.ptr : "", env.len);
-    /* Behind somebody else's door the server knows whether it wants a key; who names a variable for
-     * one knows it, too. */
+    /* At another server's URL the server decides whether it needs a key; a user who names a
+     * variable for one wants it, too. */
     d.no_key =
         json_get_bool(d.settings, "noKey", !env.len && ((row && row->no_key) || !door_is_home(&d)));
     d.bearer = json_get_bool(d.settings, "bearer", false);

@@ -2,9 +2,9 @@
  * Doors: where a provider is found and how it is spoken to, before any key is looked up.
  *
  * A row of the table in door.c, with `providers.<name>` of the settings laid over it and the base
- * URL variable of the environment over that. A name only the settings know makes a door of its own;
- * it needs a baseUrl, and speaks openai-chat unless it says otherwise. To add a provider that many
- * people use: one row.
+ * URL variable of the environment over that. A name only the settings know makes a separate door;
+ * it needs a baseUrl, and speaks openai-chat by default. To add a provider that many people use:
+ * one row.
  */
 #pragma once
 
@@ -35,8 +35,8 @@ struct door_row {
     const char *dialect; /* NULL: scripted */
     const char *base_url;
     const char *base_env; /* NULL: none */
-    /* Spoken behind any base URL but ours; NULL: the same. Most servers that offer OpenAI's API
-     * have Chat Completions only. */
+    /* Dialect at any base URL but ours; NULL: the same. Most servers that offer OpenAI's API have
+     * Chat Completions only. */
     const char *elsewhere;
     bool no_key; /* works without */
     bool local;  /* a model on this machine: slow to start */
@@ -60,13 +60,13 @@ struct door {
     int64_t idle_ms;
 };
 
-/* ERR_NOT_FOUND when nobody knows the name, ERR_BAD_INPUT for settings or a base URL that make no
- * sense (and say which). */
+/* ERR_NOT_FOUND for an unknown name, ERR_BAD_INPUT for invalid settings or base URLs (named in the
+ * error). */
 int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err);
 bool door_exists(const struct conf *conf, struct str name);
-/* Every name of a door, for somebody who has mistyped one. */
+/* Every name of a door, to suggest one for a mistyped name. */
 void door_offer(const struct conf *conf, struct nearest *near);
-/* Whether the base URL is the vendor's own, but for slashes at its end. */
+/* Whether the base URL is the vendor's own, ignoring slashes at its end. */
 bool door_is_home(const struct door *d);
 
 /* The i-th variable that may hold the key; its name is NULL past the last. Lent by the door. */

@@ -20,6 +20,6 @@ enum effort {
 
 const char *effort_name(enum effort e);
 bool effort_parse(struct str s, enum effort *ret);
-/* The level of the set (model.efforts) nearest to what is wanted, lower first; UNSET when the set
- * is empty or nothing is wanted. */
+/* The level of the set (model.efforts) nearest to the wanted one, lower first; UNSET when the set
+ * is empty or none is wanted. */
 enum effort effort_fit(unsigned set, enum effort want);

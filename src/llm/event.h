@@ -20,7 +20,7 @@ struct block;
 struct json;
 struct jw;
 
-/* Anthropic's meaning everywhere: input is what was neither read from nor written to the cache. */
+/* Anthropic's meaning everywhere: input is the part neither read from nor written to the cache. */
 struct llm_usage {
     int64_t input;
     int64_t output;
@@ -32,8 +32,8 @@ struct llm_usage {
     bool known; /* the provider sent figures at all */
 };
 
-/* A vendor's figure. False, and *to keeps its value, for what is missing or no count. A figure
- * beyond all sense counts as LLM_FIGURE_MAX, so that a few of them add up without overflow. */
+/* A vendor's figure. False, and *to keeps its value, if it is missing or not a count. An absurdly
+ * large figure counts as LLM_FIGURE_MAX, so that a few of them add up without overflow. */
 #define LLM_FIGURE_MAX INT64_C(1000000000000000)
 bool llm_figure(const struct json *v, int64_t *to);
 
@@ -52,7 +52,7 @@ enum llm_stop {
     STOP_CONTEXT_FULL, /* the window was full while it spoke */
 };
 const char *llm_stop_name(enum llm_stop stop); /* "end_turn", …, "model_context_window_exceeded" */
-enum llm_stop llm_stop_parse(struct str name); /* STOP_NONE for a name nobody knows */
+enum llm_stop llm_stop_parse(struct str name); /* STOP_NONE for an unknown name */
 
 enum llm_event_kind {
     LLM_MESSAGE_START, /* id, model, usage so far */

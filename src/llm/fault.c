@@ -330,8 +330,8 @@ static void add_words(const struct json *error, struct str message, struct buf *
 }
 
 /*
- * A router's own words may be no more than "Provider returned error": what the server behind it
- * said is in metadata.raw, as a text or as that server's JSON. It is told and looked at, too.
+ * A router's own words may be no more than "Provider returned error": the message of the server it
+ * called is in metadata.raw, as a text or as that server's JSON. It is reported and examined, too.
  */
 static void read_behind(struct llm_fault *f, const struct json *error, struct arena *arena,
                         struct buf *words)

@@ -89,7 +89,7 @@ static const struct {
     {529, "{", ERR_RETRY_LATER, true, true, "HTTP 529: {"},
     {302, "", ERR_PROTOCOL, false, false, NULL},
     {400, "{\"error\":{\"message\":\" \"}}", ERR_BAD_INPUT, false, false,
-     "HTTP 400: {\"error\":{\"message\":\" \"}}"}, /* a message nobody can read */
+     "HTTP 400: {\"error\":{\"message\":\" \"}}"}, /* an unreadable message */
     {418, "null", ERR_BAD_INPUT, false, false, "HTTP 418: null"},
 };
 
@@ -271,7 +271,7 @@ static void test_effort(void **state)
     assert_int_equal(effort_fit(0, EFFORT_HIGH), EFFORT_UNSET);
 }
 
-/* How long it is until a quota begins anew, in whichever way it is said. */
+/* The time until a quota is reset, in all formats. */
 static void test_resets(void **state)
 {
     static const struct {

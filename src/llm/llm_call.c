@@ -127,7 +127,7 @@ static int call_ask(struct llm_call *c, struct err *err)
     return cred_is_stale(c->provider) ? call_get_key(c, err) : call_send(c, err);
 }
 
-/* What went wrong, for a person: who, what, and the means to ask about it. */
+/* The error for the user: the server, the problem, and an id to ask about it. */
 static int call_give_up(struct llm_call *c, const struct llm_fault *fault, const char *why,
                         struct err *err)
 {
@@ -274,7 +274,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     return call_again(c, fault, delay_ms, err);
 }
 
-/* What an attempt returned becomes what the owner is told. */
+/* Turns the result of an attempt into events for the owner. */
 static int call_step(struct llm_call *c, int r, const struct llm_fault *fault, struct err *why,
                      struct err *err)
 {
@@ -362,7 +362,7 @@ int64_t llm_call_deadline(const struct llm_call *c)
     }
 }
 
-/* What is known of the attempt that has answered, at end_ms. */
+/* The known facts about the attempt that has answered, at end_ms. */
 static void call_result(const struct llm_call *c, struct message *message, int64_t end_ms,
                         struct llm_call_result *ret)
 {

@@ -7,12 +7,13 @@
  * idle timers live there). So an agent can wait for bytes, tool ends and user mail in one place.
  * llm_call_run() is the loop for callers that only wait for the answer.
  *
- * Retry and faults follow one page (llm_call.c, call_after_fault()): 429 waits what it is told;
+ * Retry and faults follow one page (llm_call.c, call_after_fault()): 429 waits as long as asked;
  * 408, 409, 5xx, resets, TLS and DNS failures, silence and broken streams back off with jitter, ten
  * tries; 529 three times in a row goes to the next fallback model if there is one; a stream that
  * breaks three times running is tried once without streaming; a helper is asked once more for a key
  * that was refused; stream_options that a server does not know are left out from then on. A broken
- * attempt is void: LLM_RETRY or LLM_FALLBACK tells it, and no half answer ever reaches the message.
+ * attempt is void: LLM_RETRY or LLM_FALLBACK reports it, and no half answer ever reaches the
+ * message.
  */
 #pragma once
 
@@ -66,14 +67,14 @@ struct llm_call *llm_call_start(struct net *net, const struct llm_call_options *
                                 llm_event_fn fn, void *arg, struct err *err);
 bool llm_call_owns(const struct llm_call *c, const struct mail *m);
 
-/* Each returns 1 when the call is complete (then llm_call_take()), 0 to go on, -1 when it failed
+/* Each returns 1 when the call is complete (then llm_call_take()), 0 to continue, -1 when it failed
  * for good; the mail stays the caller's to free. */
 int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err);
 int llm_call_tick(struct llm_call *c, struct err *err);
 int64_t llm_call_deadline(const struct llm_call *c); /* clock_mono_ms() time, -1: none */
 int llm_call_take(struct llm_call *c, struct llm_call_result *ret, struct err *err);
-/* The owner has had enough: what was said so far is the answer, the blocks that are complete and
- * the text that was being said, whose LLM_BLOCK_STOP is told. False: no attempt was answering. */
+/* The owner stops the answer: the part so far counts, that is the complete blocks and the text in
+ * progress, whose LLM_BLOCK_STOP is emitted. False: no attempt was answering. */
 bool llm_call_cut(struct llm_call *c, struct llm_call_result *ret);
 const char *llm_call_request_id(const struct llm_call *c); /* the server's; "": it has none yet */
 int llm_call_status(const struct llm_call *c); /* HTTP status of the last failed answer, or 0 */

@@ -1,5 +1,5 @@
 /*
- * Calls over real sockets: every row of the table of faults, and what the listener hears of it.
+ * Calls over real sockets: every row of the table of faults, and the events for the listener.
  * Delays are a millisecond here, so nothing waits for real.
  */
 #include <setjmp.h>
@@ -923,7 +923,7 @@ static int pump(struct llm_call *call, struct mailbox *to, struct rig *g)
     while (r == 0 && g->seen.retries == retries && g->seen.text.len == len) {
         struct mail *m;
 
-        /* Without a deadline: one would be over at once, with nobody to move the clock. */
+        /* Without a deadline: one would be over at once, because no one moves the clock. */
         assert_int_equal(mailbox_take(to, NULL, -1, &m, &g->err), 0);
         r = llm_call_mail(call, m, &g->err);
         mail_free(m);
@@ -976,7 +976,7 @@ static void test_deadlines(void **state)
     expect_wait(call, &g, 90000, 90000); /* silence */
     assert_int_equal(g.seen.retries, 3);
     assert_int_equal(g.seen.text.len, 0);
-    assert_false(llm_call_cut(call, &g.result)); /* what broke off is void, whoever stops now */
+    assert_false(llm_call_cut(call, &g.result)); /* the broken part is void, whoever stops now */
     expect_wait(call, &g, 1500, 2000);
     do
         r = pump(call, to, &g);

@@ -24,7 +24,7 @@
 
 struct message_wire {
     struct message_wire *next; /* older */
-    struct str key;            /* both slices point behind the struct */
+    struct str key;            /* both slices point after the struct */
     struct str json;
     size_t room; /* for json */
 };

@@ -5,7 +5,7 @@
  * (message_ref). Every block may carry provider_data: the vendor's own fields (signatures,
  * encrypted reasoning, the field name it arrived under), as one JSON object {"provider","model",…}.
  * It goes back only to the same provider and model family. Tool input is kept as the raw bytes the
- * model sent. A block type nobody here knows is kept whole in `raw` and echoed.
+ * model sent. An unknown block type is kept whole in `raw` and echoed.
  */
 #pragma once
 
@@ -88,7 +88,7 @@ size_t message_count(const struct message *m, enum block_kind kind);
  * Anthropic's shape and on one line. Blocks may have keys of ours: provider_data; a tool_result's
  * name; and input_text, the exact bytes of an input that is bad, spans lines or has space around
  * it. message_parse() reads both shapes of content (text, list); an image or document with parts
- * that have no place in struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT for what is no
+ * that have no place in struct block is kept whole as BLOCK_OTHER. ERR_BAD_INPUT if it is not a
  * message. */
 void message_write(const struct message *m, struct buf *out);
 void block_write(const struct block *b, struct buf *out); /* one block of it */
@@ -99,12 +99,12 @@ void block_write_plain(const struct block *b, struct buf *out);
 bool blocks_write_own(const struct block *blocks, size_t count, struct buf *out);
 void message_add_own(struct message *m, const struct json *list);
 int message_parse(const struct json *v, struct message **ret, struct err *err);
-/* Types under which nothing of a server's own can be kept whole: read again, it would be a call, a
- * result or somebody's words. */
+/* Types that a server's unknown block must not have: read again, it would be taken for a call, a
+ * result or a user's text. */
 bool block_type_is_ours(struct str type);
 
-/* Whether these bytes are no input for a tool: not a JSON object, one behind a byte order mark, or
- * one nested too deep to be written down (REPLY_MAX_DEPTH). White space alone counts as {}. */
+/* Whether these bytes are not an input for a tool: not a JSON object, one after a byte order mark,
+ * or one nested too deep to be stored (REPLY_MAX_DEPTH). White space alone counts as {}. */
 bool block_input_is_bad(struct str input);
 
 /* What stands for a call's input in a request, always an object in clean Unicode: the model's own
@@ -122,12 +122,11 @@ const struct json *block_data(const struct block *b, const struct model *model,
                               struct arena *arena);
 bool block_is_foreign(const struct block *b, const struct model *model);
 
-/* A dialect's request JSON of this message, made once per key and kept: so that a request costs
- * what is new, not what is old. The key names dialect, provider and model; the last few keys are
- * kept. What the bytes are is the dialect's business. Only the agent that owns the message calls
- * these. */
+/* A dialect's request JSON of this message, made once per key and kept: so that the cost of a
+ * request depends on its new part. The key names dialect, provider and model; the last few keys are
+ * kept. The dialect defines the bytes. Only the agent that owns the message calls these. */
 struct str message_wire_get(const struct message *m, struct str key); /* empty when absent */
 void message_wire_set(struct message *m, struct str key, struct str json);
-/* What is kept under key with one message is kept with the other from now on, and more behind it:
- * for bytes that cover a whole conversation and grow with it. Costs what is added. */
+/* Moves the bytes kept under key from one message to the other, and appends more: for bytes that
+ * cover a whole conversation and grow with it. The cost depends on the added part. */
 void message_wire_move(struct message *from, struct message *to, struct str key, struct str more);

@@ -1,5 +1,5 @@
 /*
- * What is known about models: the rows of models.def, looked up by name.
+ * Facts about models: the rows of models.def, looked up by name.
  *
  * The idea: a wrong figure is worse than none. A row is trusted in full only for the very model it
  * names; a relative of it borrows the habits (how to speak to it), never the prices. Everything

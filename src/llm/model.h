@@ -2,10 +2,10 @@
  * Models: window, output cap, prices and habits, from one data file compiled in (models.def).
  *
  * A name that is not listed is taken for the listed model it begins with ("gpt-5-mini-preview"),
- * but for the prices; one that resembles nothing gets safe defaults. In both cases known is false,
- * for the user to be told. The date behind a listed name ("claude-sonnet-4-5-20250929") changes
- * nothing. A price that is not known is NAN, never 0: model_cost_usd() then fails, and so does a
- * money cap. Settings may add or change rows:
+ * except the prices; one that resembles nothing gets safe defaults. In both cases known is false,
+ * for a notice to the user. The date after a listed name ("claude-sonnet-4-5-20250929") changes
+ * nothing. An unknown price is NAN, never 0: model_cost_usd() then fails, and so does a money cap.
+ * Settings may add or change rows:
  *
  *   "models": {"local/qwen": {"window": 65536, "maxOutput": 8192, "images": false,
  *              "thinking": "none|budget|adaptive|always|effort", "efforts": ["low", "high"],
@@ -46,7 +46,7 @@ struct model {
     struct str like;     /* not known: the listed model it was taken for; empty: defaults */
     int64_t window;
     int64_t max_output;     /* the cap */
-    int64_t default_output; /* what is asked for first */
+    int64_t default_output; /* the first request's limit */
     enum model_thinking thinking;
     unsigned efforts; /* 1 << enum effort for each level it takes; 0: none is sent */
     bool images;

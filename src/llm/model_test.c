@@ -34,7 +34,7 @@ static const struct {
      MODEL_THINKS_BUDGET, 0, true, false, 3},
     {"anthropic", "claude-fable-5-1", true, "", "claude-fable-5", 1000000, 128000, 32000,
      MODEL_THINKS_ALWAYS, E(LOW) | E(MEDIUM) | E(HIGH) | E(XHIGH) | E(MAX), true, false, 10},
-    /* The longest row wins: not claude-opus-5 with something behind it. */
+    /* The longest row wins: not claude-opus-5 with a suffix. */
     {"anthropic", "claude-opus-5-5-20270101", true, "", "claude-opus-5", 1000000, 128000, 32000,
      MODEL_THINKS_ADAPTIVE, E(LOW) | E(MEDIUM) | E(HIGH) | E(XHIGH) | E(MAX), true, false, 4},
     {"anthropic", "claude-haiku-4-5-latest", false, "claude-haiku-4-5", "claude-haiku-4", 200000,

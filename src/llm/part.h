@@ -34,7 +34,7 @@ struct part {
     bool live;                    /* observers know of it */
     bool is_lane;                 /* made by reply_call(); key is its number */
     bool has_vendor_id;
-    bool replaced; /* observers were told another text */
+    bool replaced; /* observers have received another text */
     size_t key;
     struct braces braces;
     char held[3]; /* first half of a surrogate pair, waiting for the second */

@@ -1,8 +1,8 @@
 /*
  * Which provider and model a run uses, put together from flags, environment, settings and stored
  * keys. The idea: choose first (a provider's name and a model's), then open that one door and find
- * its key, so that nothing wrong with a provider nobody asked for can stop a run. Runs on the
- * thread that will own the provider.
+ * its key, so that a problem of an unused provider cannot stop a run. Runs on the thread that will
+ * own the provider.
  */
 #include "llm/provider.h"
 
@@ -25,7 +25,7 @@
 struct choice {
     struct str provider;
     struct str model; /* empty: the provider's default */
-    struct str from;  /* "--model", …; empty: nobody named one */
+    struct str from;  /* "--model", …; empty: none was named */
 };
 
 void provider_release(struct provider *p)
@@ -82,7 +82,7 @@ void provider_copy(const struct provider *p, struct provider *ret)
 }
 
 /* Whether this provider is set up: a key or a base URL of the environment, or a helper. One whose
- * settings are broken counts, so that the user hears of it. */
+ * settings are broken counts, so that the user sees the error. */
 static bool is_set_up(const struct conf *conf, struct str name)
 {
     struct door d;
@@ -93,7 +93,7 @@ static bool is_set_up(const struct conf *conf, struct str name)
            (d.row && d.row->base_env && d.base_from == d.row->base_env);
 }
 
-/* Nobody named a provider: the first that is set up, else the first with a stored key. */
+/* No provider was named: the first that is set up, else the first with a stored key. */
 static int default_provider(const struct conf *conf, struct str *ret, struct err *err)
 {
     CLEANUP(strv_release) struct strv stored = STRV_INIT;
@@ -132,7 +132,8 @@ static int default_provider(const struct conf *conf, struct str *ret, struct err
         "or run 'tenax auth login'");
 }
 
-/* Who has a model of this name: of several, the first that is set up. Empty when nobody has. */
+/* The provider with a model of this name: of several, the first that is set up. Empty when there is
+ * none. */
 static struct str provider_with(const struct conf *conf, struct str model, bool loosely)
 {
     struct str first = {0};
@@ -188,7 +189,7 @@ static struct str provider_by_make(const struct conf *conf, struct str model)
     return (struct str){0};
 }
 
-/* Whether somebody else answers behind this vendor's name (ANTHROPIC_BASE_URL). */
+/* Whether another server answers in place of this vendor (ANTHROPIC_BASE_URL). */
 static bool is_gateway(const struct conf *conf, struct str name)
 {
     struct door d;
@@ -197,7 +198,7 @@ static bool is_gateway(const struct conf *conf, struct str name)
 }
 
 /*
- * A gateway has the models of anybody: makers other than Anthropic tell people to set
+ * A gateway may have any vendor's models: vendors other than Anthropic ask users to set
  * ANTHROPIC_BASE_URL, a token and ANTHROPIC_MODEL=theirs. So a name that comes this way is meant
  * for the gateway, and so is any other, of a provider for which there is no key. An alias is the
  * word of one provider alone.
@@ -245,7 +246,7 @@ static struct str without_window(struct str name)
     return str_ends(name, STR("[1m]")) ? str_first(name, name.len - 4) : name;
 }
 
-/* What somebody wrote as a model becomes a provider and a name. */
+/* Turns the user's name of a model into a provider and a name. */
 static int choose_named(const struct conf *conf, struct str want, struct choice *c, struct err *err)
 {
     size_t slash;
@@ -334,7 +335,7 @@ static struct str resolve_alias(const struct conf *conf, struct str provider, st
     return model_alias(provider, name);
 }
 
-/* It is asked for all the same: the table may be older than the model. */
+/* It is requested anyway: the table may be older than the model. */
 static void note_stranger(struct provider *p)
 {
     CLEANUP(buf_release) struct buf meant = BUF_INIT(200);
@@ -389,8 +390,8 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
 
     p->model_name = mem_dup(name.ptr, name.len);
     model_find(str_of(p->name), str_of(p->model_name), &p->model);
-    /* Another server behind OpenAI's name serves models of its own, and knows what all servers
-     * know. */
+    /* Another server with OpenAI's name serves other models, and knows the features common to all
+     * servers. */
     if (!p->model.known && d->row && d->row->elsewhere && d->base_from) {
         model_find((struct str){0}, str_of(p->model_name), &p->model);
         p->model.provider = str_of(p->name);
@@ -420,11 +421,11 @@ static int open_scripted(const struct conf *conf, const struct door *d, const st
         return -1;
     if (set_model(conf, d, str_of(path_base(p->scenario)), p, err) < 0)
         return -1;
-    strv_clear(&p->notes); /* nobody expects a scenario in the table */
+    strv_clear(&p->notes); /* no notes about a scenario that is not in the table */
     return 0;
 }
 
-/* A bare host behind an OpenAI dialect: everybody serves it under /v1. */
+/* A bare host with an OpenAI dialect: all servers have it under /v1. */
 static char *full_base_url(const struct door *d)
 {
     CLEANUP(buf_release) struct buf url = BUF_INIT(BUF_NO_LIMIT);
@@ -524,7 +525,7 @@ bool provider_small(const struct conf *conf, struct str now, struct buf *ret)
     if (str_is(provider, "anthropic") && haiku.len)
         small = without_window(haiku);
     else if (is_gateway(conf, provider) && !model_is_kin(provider, str_from(now, provider.len + 1)))
-        return false; /* a server with models of its own need not have the vendor's */
+        return false; /* a server with other models need not have the vendor's */
     if (str_is(small, "small"))
         return false;
     buf_addf(ret, "%.*s/%.*s", STR_ARG(provider), STR_ARG(small));

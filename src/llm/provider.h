@@ -7,11 +7,11 @@
  *                           "keyEnv": "LOCAL_KEY", "headers": {"x-team": "a"}}}
  *
  * (also bearer, noKey, apiKeyHelper, idleTimeoutMs; door.h). Selection, first that answers: --model
- * (provider/name, an alias, or a bare name), TENAX_MODEL, ANTHROPIC_MODEL, `model` of the
- * settings, whichever key or base URL is in the environment (in the order of door.c's table), a
- * stored key. A bare name is looked for in the table of models; where nobody who has it can be
- * asked, a gateway is (ANTHROPIC_BASE_URL, OPENAI_BASE_URL). Keys: environment, `apiKeyHelper`,
- * `tenax auth login` (cred.h). Every key read is registered as a secret.
+ * (provider/name, an alias, or a bare name), TENAX_MODEL, ANTHROPIC_MODEL, `model` of the settings,
+ * whichever key or base URL is in the environment (in the order of door.c's table), a stored key. A
+ * bare name is looked for in the table of models; where no provider that has it is set up, a
+ * gateway is asked (ANTHROPIC_BASE_URL, OPENAI_BASE_URL). Keys: environment, `apiKeyHelper`, `tenax
+ * auth login` (cred.h). Every key read is registered as a secret.
  *
  * A provider belongs to one thread: the calls made through it may renew its key.
  */
@@ -61,7 +61,7 @@ struct provider {
     struct strv notes;       /* what the user should know: unknown model, two keys set, … */
     struct conf *conf;       /* for the helper */
     char *scenario;          /* scripted: the file */
-    struct scripted *script; /* scripted: what is played */
+    struct scripted *script; /* scripted: the scenario to play */
 };
 
 void provider_release(struct provider *p);
@@ -69,7 +69,7 @@ void provider_release(struct provider *p);
 void provider_copy(const struct provider *p, struct provider *ret);
 
 /* The small model for work on the side, "provider/name", by the provider of the one in use
- * ("provider/name"). False: the provider has none, or nobody knows whether it has. */
+ * ("provider/name"). False: the provider has none, or it is unknown. */
 bool provider_small(const struct conf *conf, struct str now, struct buf *ret);
 
 /* want: what --model said, or empty. Fails with ERR_AUTH (no key; says which variables were looked

@@ -1,5 +1,5 @@
 /*
- * rate: headers in, figures out. Pure; what is no number is not there.
+ * rate: headers in, figures out. Pure; a value that is not a number counts as absent.
  */
 #include "llm/rate.h"
 

@@ -1,4 +1,4 @@
-/* What is left of a subscription, read from headers and written for status lines. */
+/* The remaining quota of a subscription, read from headers and written for status lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

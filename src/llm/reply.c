@@ -1,11 +1,11 @@
 /*
  * A reply in the making.
  *
- * The one idea: a queue of parts. Its head is the only block that observers know of; what arrives
- * for the others is held in them. The head closes, and the next part becomes the head, as soon as
- * something stands behind it and it can get no more: text and thinking at once, a tool call when
- * its braces are balanced. Decoders of vendors with explicit starts and stops never have more than
- * one part in the queue. Runs on the thread of the agent that made the call.
+ * The one idea: a queue of parts. Its head is the only block that observers know; data for the
+ * others is held in them. The head closes, and the next part becomes the head, as soon as something
+ * follows it and it can get no more: text and thinking at once, a tool call when its braces are
+ * balanced. Decoders of vendors with explicit starts and stops never have more than one part in the
+ * queue. Runs on the thread of the agent that made the call.
  */
 #include "llm/reply.h"
 
@@ -73,7 +73,7 @@ void reply_free(struct reply *r)
     free(r);
 }
 
-/* Counts what is about to be kept; false when it is too much, which check_size() reports. */
+/* Counts the bytes to be kept; false when it is too much, which check_size() reports. */
 static bool has_room(struct reply *r, size_t n)
 {
     if (r->bytes <= REPLY_MAX_BYTES)
@@ -583,7 +583,7 @@ int reply_finish(struct reply *r, struct err *err)
     return tell(r, &(struct llm_event){.kind = LLM_MESSAGE_STOP}, err);
 }
 
-/* Something a person could read; providers take no text without. */
+/* Readable text; providers reject blocks without any. */
 static bool says_something(const struct part *p)
 {
     return p->live && p->block.kind == BLOCK_TEXT && str_trim(buf_str(&p->text)).len;

@@ -11,7 +11,7 @@
  * There are two ways to say what arrived:
  *
  *   Vendors that name the start and the end of a block (Anthropic, Responses) or send it whole
- *   (Gemini): reply_open(), reply_delta()…, reply_close(). Opening closes what was open.
+ *   (Gemini): reply_open(), reply_delta()…, reply_close(). Opening one closes the open one.
  *
  *   Vendors that only send pieces (chat): reply_say() for text and thinking, reply_call() and then
  *   reply_delta() for tool calls, in whatever order they come. Pieces of parallel calls may be
@@ -43,7 +43,8 @@ struct reply;
 struct reply *reply_new(llm_event_fn fn, void *arg); /* fn may be NULL */
 void reply_free(struct reply *r);
 
-/* Who is asked; provider_data and message.model say so. Before the first block. */
+/* The provider and model asked; provider_data and message.model name them. Before the first
+ * block. */
 void reply_origin(struct reply *r, struct str provider, struct str model);
 
 /* What the vendor calls the message and the model; either may be empty. The id must be this
@@ -78,7 +79,7 @@ bool reply_call_is_complete(const struct reply *r, size_t key);
 /* To the current block. ERR_PROTOCOL when there is none, or when it is a call that was complete and
  * more than white space comes. */
 int reply_delta(struct reply *r, struct str text, struct err *err);
-/* The current block is text, and this is the whole of it: what was told in deltas is not untold,
+/* The current block is text, and this is its final form: deltas already emitted are not taken back,
  * but the message has this. */
 int reply_replace(struct reply *r, struct str text, struct err *err);
 /* The whole input of the current call as raw JSON of the vendor's document. Bytes in it that are no
@@ -110,9 +111,9 @@ bool reply_is_finished(const struct reply *r);
  * comes later is refused with ERR_PROTOCOL. */
 int reply_finish(struct reply *r, struct err *err);
 
-/* Nothing more is wanted: a text that is being said ends here, and its BLOCK_STOP is told; whatever
- * else is open is gone. The message so far is yours, perhaps with no block in it; NULL: it was
- * taken before, or the listener has failed. */
+/* Stops the reply: a text in progress ends here, and its BLOCK_STOP is emitted; other open blocks
+ * are dropped. The message so far is yours, perhaps with no block in it; NULL: it was taken before,
+ * or the listener has failed. */
 struct message *reply_cut(struct reply *r, struct err *err);
 
 /* After reply_finish(): the message is yours. NULL before, and the second time. */

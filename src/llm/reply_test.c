@@ -271,7 +271,7 @@ static void test_limits(void **state)
     assert_int_equal(err.code, ERR_TOO_BIG);
     reply_free(r);
 
-    /* What is set, not said, cannot grow without end either: it is left out, and
+    /* Fields that are set, not streamed, cannot grow without end either: the excess is dropped, and
      * finishing fails. */
     r = reply_new(NULL, NULL);
     for (size_t i = 0; i < 100; i++)
@@ -346,7 +346,7 @@ static void test_depth(void **state)
     }
 }
 
-/* A vendor's document may hold bytes that are no UTF-8; what is kept of it may not. */
+/* A vendor's document may hold invalid UTF-8; the stored part may not. */
 static void test_input_is_clean(void **state)
 {
     struct reply *r = reply_new(NULL, NULL);
@@ -365,7 +365,7 @@ static void test_input_is_clean(void **state)
     reply_free(r);
 }
 
-/* What was being said ends where it is cut; what cannot stand without its end is gone. */
+/* Text in progress ends where it is cut; incomplete blocks of other kinds are dropped. */
 static void test_cut(void **state)
 {
     static const struct {

@@ -53,7 +53,7 @@ struct client_call {
     struct err *err;
 };
 
-/* What is under way. */
+/* A pending request. */
 struct client_pending {
     int64_t id;
     struct client_call *call; /* NULL: the thread's own */
@@ -73,7 +73,7 @@ struct client_mail {
     struct client_call *call;
     struct buf id, result; /* of an answer */
     int code;
-    void (*done)(void *arg, const struct err *err); /* of RECONNECT; NULL: nobody waits */
+    void (*done)(void *arg, const struct err *err); /* of RECONNECT; NULL: not awaited */
     void *arg;
 };
 

@@ -1,6 +1,5 @@
 /*
- * One MCP server, connected: a thread of its own that owns the connection and everything that is
- * under way.
+ * One connected MCP server: a separate thread owns the connection and all pending requests.
  *
  * It connects at once, agrees on a version, reads the lists, and then serves requests of any
  * thread. When the connection is lost it connects again with the next request (a server that keeps
@@ -41,7 +40,7 @@ enum mcp_state {
 };
 const char *mcp_state_name(enum mcp_state s); /* "pending", "connected", "needs-auth", "failed" */
 
-/* What a server has told of itself; immutable, shared by reference. */
+/* A server's own lists; immutable, shared by reference. */
 struct mcp_lists {
     struct arena arena;
     struct str server_name, server_version, instructions;
@@ -68,16 +67,15 @@ struct mcp_client_spec {
     const char *const *roots; /* absolute folders, NULL-terminated */
     /* State or lists have changed. On the client's thread; must not block. */
     void (*changed)(void *arg);
-    /* The server wants something of the user (elicitation/create); on a thread of its own. The
-     * answer is the result's JSON. NULL: this client offers nothing of the kind. */
+    /* The server asks the user (elicitation/create); on a separate thread. The answer is the
+     * result's JSON. NULL: not supported by this client. */
     int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
                struct buf *ret_result, struct err *err);
     void *arg;
 };
 
 struct mcp_client *mcp_client_new(const struct mcp_client_spec *spec, struct err *err);
-/* Says goodbye to the server, ends what is under way. Waits about a second at most. NULL is fine.
- */
+/* Closes the connection, ends pending requests. Waits about a second at most. NULL is fine. */
 void mcp_client_free(struct mcp_client *c);
 const struct mcp_server *mcp_client_server(const struct mcp_client *c);
 
@@ -108,6 +106,6 @@ struct mcp_request {
 
 /* Sends a request and waits for its result, whose JSON is appended to ret. An error of the server
  * is ERR_BAD_INPUT with its text; ERR_TIMEOUT, ERR_NETWORK, ERR_AUTH, ERR_CANCELLED (the server is
- * told). Any thread. */
+ * notified). Any thread. */
 int mcp_client_call(struct mcp_client *c, const struct mcp_request *request, struct cancel *cancel,
                     struct buf *ret, struct err *err);

@@ -50,7 +50,7 @@ struct mcp {
     struct slot *slots[MCP_MAX_SLOTS];
     atomic_size_t count;
     atomic_uint changes;            /* of the list */
-    struct ticket changing;         /* whoever changes the list */
+    struct ticket changing;         /* held while the list is changed */
     VEC(struct mcp_client *) ended; /* that were stopped; rows may name them still */
     struct strv logs;
 };

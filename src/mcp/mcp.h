@@ -33,7 +33,7 @@ struct mcp_spec {
     const struct json *dynamic; /* as in mcp_sources */
     const struct strv *approved;
     bool is_headless;
-    struct net *net;          /* NULL: servers behind a URL fail */
+    struct net *net;          /* NULL: servers at a URL fail */
     struct sdk_link *link;    /* NULL: servers inside a client fail */
     const char *const *roots; /* absolute folders */
     int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
@@ -78,7 +78,7 @@ uint64_t mcp_version(const struct mcp *m);
 void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel);
 
 /* The rows of all connected servers. mcp_tools_free() is for toolbox_spec.release: the rows live as
- * long as a toolbox that has them. Tools that cannot be offered are said in notes. */
+ * long as a toolbox that has them. Notes list tools that cannot be offered. */
 struct mcp_tools;
 struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes);
 const struct tool_entry *mcp_tools_rows(const struct mcp_tools *t, size_t *ret_count);

@@ -3,7 +3,7 @@
  *
  * Characters outside [A-Za-z0-9_-] become "_". Where two tools would have the same name, the one
  * whose own name needed no change keeps it, else the first by name; the others get six digits of a
- * digest behind. Names longer than providers take are cut the same way.
+ * digest appended. Names longer than providers take are cut the same way.
  */
 #pragma once
 

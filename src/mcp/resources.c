@@ -85,7 +85,7 @@ static int list_run(struct tool_call *call, struct tool_result *ret, struct err 
     return 0;
 }
 
-/* One part of what was read, as JSON; its blob becomes a file. */
+/* One part of the content, as JSON; its blob becomes a file. */
 static int write_content(struct tool_call *call, const struct json *part, unsigned number,
                          struct jw *w, struct err *err)
 {

@@ -541,7 +541,7 @@ static void load_project(struct loading *l, const char *top)
     free(at);
 }
 
-/* --mcp-config takes files and JSON texts; what is wrong with one of them ends the program. */
+/* --mcp-config takes files and JSON texts; an error in one of them ends the program. */
 static int load_options(struct loading *l, struct err *err)
 {
     const struct strv *given = conf_option(l->conf, OPT_MCP_CONFIG);

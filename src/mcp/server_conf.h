@@ -105,12 +105,12 @@ struct mcp_sources {
 /* ERR_BAD_INPUT: something is wrong with --mcp-config; everything else becomes a note or a problem.
  */
 int mcp_servers_load(const struct mcp_sources *from, struct mcp_servers *ret, struct err *err);
-/* What is kept of an approval: it is void when the entry changes. */
+/* The stored form of an approval: it is void when the entry changes. */
 void mcp_approval(const struct mcp_server *s, struct buf *ret);
 /* The one that counts; NULL: there is none. */
 const struct mcp_server *mcp_servers_find(const struct mcp_servers *s, struct str name);
 
-/* One entry, expanded with the environment of conf. What is wrong with it becomes its problem. */
+/* One entry, expanded with the environment of conf. An error in it becomes its problem. */
 void mcp_server_read(struct mcp_server *ret, const struct json *entry, const struct conf *conf);
 void mcp_server_release(struct mcp_server *s);
 

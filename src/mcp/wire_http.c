@@ -1,7 +1,7 @@
 /*
- * A server behind a URL: each message is a POST, answered by one JSON text or by a stream of them.
- * A stream that ends before the answer is taken up again where it broke off. One further stream, a
- * GET, brings what the server says by itself.
+ * A server at a URL: each message is a POST, answered by one JSON text or by a stream of them. A
+ * stream that ends before the answer is resumed where it broke off. A further stream, a GET, brings
+ * unsolicited messages of the server.
  *
  * The older way (2024-11-05) has one stream for all that comes, whose first event names the address
  * for messages: used for servers of type sse, and where the first POST is refused as they do.

@@ -25,8 +25,7 @@
 #include "proc/proc.h"
 #include "sync/mailbox.h"
 
-#define LEAVE_MS                                                                                   \
-    500 /* with its input closed, before it is told to end; and then before it is killed */
+#define LEAVE_MS 500 /* with its input closed, before SIGTERM; and then before SIGKILL */
 #define MAX_LOG ((off_t)1 << 20)
 
 struct wire_stdio {
@@ -223,7 +222,7 @@ static bool is_exit(struct wire *w, const struct mail *mail)
            m->what == PROC_EXIT;
 }
 
-/* Its input ends, then it is told to end, then it is killed. */
+/* Closes its input, then terminates it, then kills it. */
 static void stdio_free(struct wire *w)
 {
     struct wire_stdio *s = (struct wire_stdio *)w;

@@ -138,6 +138,6 @@ bool address_host_may_be_public(struct str host)
     text[host.len] = '\0';
     if (str_chr(host, ':') < host.len)
         return address_text_is_public(text);
-    /* Takes the old spellings too, as whoever connects will. */
+    /* Takes the old spellings too, as the connecting code will. */
     return !inet_aton(text, &v4) || is_public4(ntohl(v4.s_addr));
 }

@@ -1,5 +1,5 @@
 /*
- * The table of libcurl's functions. Whoever comes first loads it, others wait for that.
+ * The table of libcurl's functions. The first user loads it, others wait for that.
  */
 #include "net/curl_table.h"
 

@@ -1,6 +1,6 @@
 /*
  * libcurl, loaded on first use: linking it would add 4 ms and 33 libraries to every start, even to
- * those that never talk to anybody.
+ * those that never use the network.
  *
  * curl_table_load() fills `curl`; after that curl.version() is curl_version(), and so on. Only
  * types and constants come from curl's headers. To use another function, add it to the list.
@@ -50,11 +50,11 @@ extern struct curl_table curl;
 
 /* All: any thread, any number of times; the library stays loaded until the process ends. */
 
-/* Takes some milliseconds, in which nobody can start a thread. */
+/* Takes some milliseconds, in which no thread can be started. */
 int curl_table_load(struct err *err);
-/* Behind it, the first time: gives back 2 MB that only loading has needed. In a fifth of a
- * millisecond, in which the library may be used: best by a thread that nobody waits for. */
+/* After it, the first time: gives back 2 MB that only loading has needed. In a fifth of a
+ * millisecond, in which the library may be used: best by a thread that nothing waits for. */
 void curl_table_slim(void);
-/* Behind it, and before anything but version() and version_info() is called: sets up what libcurl
- * encrypts with, in less than a millisecond. */
+/* After it, and before any call except version() and version_info(): sets up libcurl's TLS library,
+ * in less than a millisecond. */
 int curl_table_start(struct err *err);

@@ -84,7 +84,7 @@ int host_name_parse(struct str text, struct host_name *ret, struct err *err)
             return host_is_bad(text, err);
         host.text[i] = lower(text.ptr[i]);
     }
-    /* Takes the old spellings too, as whoever connects would. */
+    /* Takes the old spellings too, as the connecting code would. */
     if (inet_aton(host.text, &v4)) {
         host.is_address = true;
         inet_ntop(AF_INET, &v4, host.text, sizeof(host.text));
@@ -104,7 +104,7 @@ bool host_name_of(const struct sockaddr *address, struct host_name *ret)
     return address->sa_family == AF_INET6 && host_set_ipv6(&v6->sin6_addr, ret);
 }
 
-/* Where the host ends: behind the bracket, or at the colon. */
+/* Where the host ends: after the bracket, or at the colon. */
 static size_t host_len(struct str text)
 {
     if (text.len && text.ptr[0] == '[') {

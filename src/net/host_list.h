@@ -28,7 +28,7 @@ struct host_name {
     bool is_address;
     bool is_ipv6;
 };
-/* ERR_BAD_INPUT for what is neither a name nor an address. */
+/* ERR_BAD_INPUT if it is neither a name nor an address. */
 int host_name_parse(struct str text, struct host_name *ret, struct err *err);
 /* An address of the internet, v4 or v6; false for others. */
 bool host_name_of(const struct sockaddr *address, struct host_name *ret);
@@ -43,7 +43,7 @@ enum host_ports {
 struct host_list *host_list_new(enum host_ports without);
 void host_list_free(struct host_list *l); /* NULL is fine */
 
-/* ERR_BAD_INPUT says what is wrong with the pattern. At most 10,000 of them: ERR_TOO_BIG. */
+/* ERR_BAD_INPUT with the reason. At most 10,000 of them: ERR_TOO_BIG. */
 int host_list_add(struct host_list *l, struct str pattern, struct err *err);
 bool host_list_has(const struct host_list *l, const struct host_name *host, int port);
 bool host_list_is_empty(const struct host_list *l);

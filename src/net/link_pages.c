@@ -1,9 +1,8 @@
 /*
- * link_pages: the segments of each library, as the dynamic linker tells them, and of each page
- * whether it is still the file's, as the kernel tells it. A segment that may be written is left
- * alone, and so is one of which somebody has changed a page: the linker (relocations of code), a
- * debugger (breakpoints), or a preloaded library that hooks functions. The file's page in its place
- * would undo that.
+ * link_pages: gets the segments of each library from the dynamic linker, and for each page from the
+ * kernel whether it is still the file's. A writable segment is left alone, and so is one with a
+ * changed page: changed by the linker (relocations of code), a debugger (breakpoints), or a
+ * preloaded library that hooks functions. Putting the file's page in its place would undo that.
  */
 #include "net/link_pages.h"
 
@@ -115,6 +114,6 @@ void link_pages_drop(size_t first, size_t count)
         .pagemap = pagemap,
     };
 
-    if (pagemap >= 0) /* else nobody can say what was changed */
+    if (pagemap >= 0) /* else the changed pages are unknown */
         dl_iterate_phdr(drop_object, &range);
 }

@@ -17,7 +17,7 @@
 
 #define LIBRARY "libsqlite3.so.0" /* large, and not linked here */
 
-/* What is resident of the file's mappings with these rights, in KB. */
+/* The resident part of the file's mappings with these rights, in KB. */
 static long resident_kb(const char *name, const char *rights)
 {
     FILE *file = fopen("/proc/self/smaps", "re");
@@ -85,7 +85,7 @@ static void gives_back_what_is_in_the_file(void **state)
     assert_int_equal(resident_kb("libsqlite3", "r-xp"), 0);
     assert_int_equal(resident_kb("libsqlite3", "rw-p"), written_kb);
 
-    /* And nobody notices. */
+    /* And no difference is visible. */
     assert_int_equal(version()[0], '3');
     assert_true(resident_kb("libsqlite3", "r-xp") > 0);
     assert_true(touch("libsqlite3") == digest);

@@ -90,8 +90,7 @@ static void net_nudge(struct net_stream *s)
         net_wake(n);
 }
 
-/* One at a time: as soon as a stream is out, somebody may nudge it again. NULL when
- * none is left. */
+/* One at a time: as soon as a stream is out, it may be nudged again. NULL when none is left. */
 static struct net_stream *net_take_nudged(struct net *n)
 {
     struct net_stream *s;
@@ -243,7 +242,7 @@ static void net_expire(struct net *n)
     }
 }
 
-/* How long epoll may wait; -1 is for ever. */
+/* How long epoll may wait; -1 is without limit. */
 static int net_patience_ms(const struct net *n)
 {
     int64_t wait_ms = INT64_MAX;
@@ -361,10 +360,10 @@ static void net_main(void *arg)
     struct net *n = arg;
 
     if (net_settle(n) < 0)
-        return; /* net_start() lets nobody in */
+        return; /* net_start() accepts nothing */
     while (net_round(n))
         continue;
-    net_look_at_nudged(n); /* stopping: none comes behind these */
+    net_look_at_nudged(n); /* stopping: no more follow these */
     net_flush(n);
     while (n->live.len)
         net_close(n, n->live.ptr[n->live.len - 1]);
@@ -423,7 +422,7 @@ struct net *net_new(const struct net_options *options, struct err *err)
         net_free(n);
         return NULL;
     }
-    net_config_find_certificates(&n->config, options->ca_file); /* libcurl is loaded meanwhile */
+    net_config_find_certificates(&n->config, options->ca_file); /* while libcurl is being loaded */
     return n;
 }
 
@@ -449,7 +448,7 @@ int net_loaded(struct net *n, struct err *err)
     int rc = net_wait(n, /*is_loaded_enough=*/true, err);
 
     if (rc == 0)
-        curl_table_slim(); /* the network thread sets libcurl up meanwhile */
+        curl_table_slim(); /* while the network thread sets libcurl up */
     return rc;
 }
 

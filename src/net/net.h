@@ -3,11 +3,10 @@
  *
  * net_start() gives a request to the network thread and returns at once; what happens arrives as
  * net_mail in the caller's mailbox, in this order: at most one NET_HEAD, any number of NET_BYTES,
- * exactly one NET_END. After net_cancel() no more mail of that stream arrives but, possibly, what
- * was queued before or is being queued at that moment, so compare m->stream. The network thread
- * never waits for a receiver: when more than NET_PAUSE_BYTES of a stream are unread, the transfer
- * is paused (its timers too) until half of that is left; the receiver says what it has used with
- * net_used().
+ * exactly one NET_END. After net_cancel() no more mail of that stream arrives except, possibly,
+ * mail queued before or at that moment, so compare m->stream. The network thread never waits for a
+ * receiver: when more than NET_PAUSE_BYTES of a stream are unread, the transfer is paused (its
+ * timers too) until half of that is left; the receiver reports used bytes with net_used().
  *
  * Cancelling takes effect within a few milliseconds at any point: resolving, connecting, TLS
  * handshake, waiting, mid-body, paused; other streams notice nothing.
@@ -54,9 +53,9 @@ struct net_request {
     int64_t idle_ms; /* 0: 90 s without a byte in or out, once connected; paused time is not idle */
     int64_t total_ms; /* 0: none */
     size_t max_bytes; /* of the decoded body; 0: 256 MB. Past it the stream ends with ERR_TOO_BIG */
-    /* Only to addresses that anybody can reach (address.h); else it ends with ERR_DENIED, before
-     * anything is sent. Decided on the address that is connected to. Through a proxy that is the
-     * proxy's business: then only the host as it is written is looked at. */
+    /* Only to public addresses (address.h); else it ends with ERR_DENIED, before anything is sent.
+     * Decided on the address of the connection. Through a proxy that is up to the proxy: then only
+     * the host as written is checked. */
     bool public_only;
 };
 
@@ -89,10 +88,9 @@ struct net_mail {
 /* The value of one of a HEAD mail's headers, by lower-case name; empty when absent. */
 struct str net_mail_header(const struct strv *headers, const char *name);
 
-/* Starts the network thread, which first loads libcurl: that takes some milliseconds, and the
- * caller may do something else meanwhile, but start no thread. net_loaded() waits for that end,
- * net_ready() until libcurl is set up as well, and both say what went wrong; whoever calls neither
- * hears of it from net_start(). */
+/* Starts the network thread, which first loads libcurl: that takes some milliseconds, in which the
+ * caller may do other work, but start no thread. net_loaded() waits for its end, net_ready() until
+ * libcurl is set up as well, and both report errors; otherwise net_start() reports them. */
 struct net *net_new(const struct net_options *options, struct err *err);
 int net_loaded(struct net *n, struct err *err);
 int net_ready(struct net *n, struct err *err);
@@ -117,8 +115,8 @@ void net_stream_stats(const struct net_stream *s, struct net_stats *ret); /* aft
 /* "libcurl/7.88.1 OpenSSL/3.0.16 …", for doctor; once it is ready. */
 const char *net_library(struct net *n);
 
-/* A URL this program can use: http or https, a host, no credentials inside. ERR_BAD_INPUT says what
- * is wrong with it. */
+/* A URL this program can use: http or https, a host, no credentials inside. ERR_BAD_INPUT has the
+ * reason. */
 int net_check_url(struct str url, struct err *err);
 
 bool net_is_token(struct str s); /* what may name a header or a method (RFC 9110) */

@@ -1,7 +1,7 @@
 /*
  * Cancelling at every point of a request. For each point a stream is brought there and cancelled;
- * measured is the time until the other side, or the C library, sees that it is gone. Meanwhile
- * another stream of the same net ticks on. The figures are printed; what is asserted leaves room
+ * the test measures the time until the other side, or the C library, sees that it is gone, while
+ * another stream of the same net continues. The figures are printed; what is asserted leaves room
  * for sanitizers on a busy machine.
  */
 #include "net/net.h"
@@ -19,8 +19,7 @@
 #include "net/test_server.h"
 #include "unit.h"
 
-#define TOO_LATE_US                                                                                \
-    (5 * 1000 * 1000) /* far less than what was waited for; the machine may be busy */
+#define TOO_LATE_US (5 * 1000 * 1000) /* far less than the wait itself; the machine may be busy */
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 
 extern char **environ;
@@ -218,7 +217,7 @@ static void wait_paused(struct point *p)
     }
 }
 
-/* The other stream: writes a line whenever it is told to. */
+/* The other stream: writes a line on request. */
 
 struct ticker {
     struct server server;
@@ -369,7 +368,7 @@ static void cancel_takes_effect_everywhere(void **state)
     net_free(n);
 }
 
-/* A connect that gets no answer ends at its own limit; the text says what was tried. */
+/* A connect that gets no answer ends at its own limit; the text names the attempt. */
 static void connecting_has_a_limit(void **state)
 {
     static const struct net_options direct = {.proxy = ""};

@@ -1,7 +1,7 @@
 /*
- * What went wrong, in words that help a person: whom we talked to, what happened, and what to do
- * about it when there is something to do. curl's own texts are used for details only; of a URL only
- * host and port are shown. Runs on the network thread.
+ * Errors in helpful words: the server, the problem, and what to do about it if possible. curl's own
+ * texts are used for details only; of a URL only host and port are shown. Runs on the network
+ * thread.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Mail about a stream. Made and sent by the network thread, read and freed by whoever owns the
+ * Mail about a stream. Made and sent by the network thread, read and freed by the owner of the
  * mailbox.
  */
 #include "net/net_stream.h"

@@ -1,7 +1,7 @@
 /*
  * Requests that may only go to public addresses: refused by where the connection would really go,
- * whatever the URL calls it. Nothing listens on a public address here, so what is let through is
- * seen where a proxy takes it.
+ * whatever the URL calls it. Nothing listens on a public address here, so allowed requests are seen
+ * where a proxy takes them.
  */
 #include "net/net.h"
 
@@ -113,7 +113,7 @@ static void direct(void **state)
     server_stop(&s);
 }
 
-/* A connection that is open already is nobody's way in. */
+/* An open connection does not bypass the check. */
 static void reused(void **state)
 {
     static const struct net_options options = {.proxy = ""};

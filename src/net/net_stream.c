@@ -3,7 +3,7 @@
  *
  * Bytes are collected while the loop works through one round of events and mailed once per round,
  * so that a chunked stream of small events does not cost a mail and a wake-up for every chunk. The
- * network thread runs all of it, but for net_stream_new(), _ref() and _drop().
+ * network thread runs all of it, except net_stream_new(), _ref() and _drop().
  */
 #include "net/net_stream.h"
 
@@ -83,7 +83,7 @@ void net_stream_drop(struct net_stream *s)
     net_free_if_last(n);
 }
 
-/* The connect limit is curl's; ours begin behind it and rest while the stream is paused. */
+/* The connect limit is curl's; ours begin after it and rest while the stream is paused. */
 static int64_t net_stream_deadline_ms(const struct net_stream *s)
 {
     int64_t idle_until_ms = INT64_MAX;
@@ -213,8 +213,8 @@ static size_t on_header(char *ptr, size_t size, size_t count, void *arg)
 }
 
 /*
- * True when the receiver is too far behind. `paused` is set first and `unread` read again after it,
- * while net_used() lowers `unread` first and reads `paused` after it: one of the two notices.
+ * True when too much is unread. `paused` is set first and `unread` read again after it, while
+ * net_used() lowers `unread` first and reads `paused` after it: one of the two notices.
  */
 static bool net_stream_pause(struct net_stream *s)
 {

@@ -22,7 +22,7 @@ struct net_config {
     char *no_proxy;    /* NULL: from the environment */
     bool http2;
     CURLSH *share;     /* TLS sessions, so that a second connection to a host shakes hands faster */
-    bool ca_dir_lacks; /* the network thread's: ca_file trusted somebody whom ca_dir did not */
+    bool ca_dir_lacks; /* the network thread's: ca_file trusted a certificate that ca_dir did not */
 };
 
 void net_config_init(struct net_config *c, const struct net_options *options);
@@ -32,7 +32,7 @@ void net_config_find_certificates(struct net_config *c, const char *chosen);
 void net_config_release(struct net_config *c); /* not the share */
 /* The proxy that serves the URL, as curl would choose it; "": none. */
 const char *net_config_proxy(const struct net_config *c, const struct url *url);
-/* ERR_BAD_INPUT when that one cannot be used: curl would say so with its password. */
+/* ERR_BAD_INPUT when that one cannot be used: curl's own error would show its password. */
 int net_config_check_proxy(const struct net_config *c, const struct url *url, struct err *err);
 
 /* What streams tell the loop. */
@@ -109,16 +109,16 @@ bool net_stream_expired(struct net_stream *s, int64_t now_ms);
 /* Code is that of a certificate found wanting by ca_dir: starts over with ca_file. */
 bool net_stream_try_ca_file(struct net_stream *s, CURLM *multi, CURLcode code);
 
-void net_stream_flush(struct net_stream *s); /* mails what was collected */
+void net_stream_flush(struct net_stream *s); /* mails the collected bytes */
 
 /* The last two, for a stream that has nothing to flush. */
 void net_stream_done(struct net_stream *s, CURLcode code); /* mails the end */
-void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees what is not needed */
+void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees unneeded parts */
 
-/* Sending frees mail of a cancelled stream instead: the owner only gets what was sent before. */
+/* Sending frees mail of a cancelled stream instead: the owner only gets mail sent before. */
 struct net_mail *net_mail_new(struct net_stream *s, enum net_mail_what what);
 void net_mail_send(struct net_stream *s, struct net_mail *m);
 
-/* net_fault.c: what code means, in words for a person and without secrets. */
+/* net_fault.c: the meaning of code for the user, without secrets. */
 void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret);
 void net_fault_set(struct net_end *end, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -244,7 +244,7 @@ static void nobody_there(void **state)
 
     (void)state;
     server_start(&server, serve_reset, NULL);
-    server_stop(&server); /* now nobody listens on that port */
+    server_stop(&server); /* now nothing listens on that port */
     fetch(n, "http", "127.0.0.1", server.port, &a);
     assert_int_equal(a.end.code, ERR_NETWORK);
     snprintf(want, sizeof(want), "cannot connect to 127.0.0.1:%d: connection refused", server.port);
@@ -781,7 +781,7 @@ static void the_library_has_a_name(void **state)
     net_stream_unref(NULL);
 }
 
-/* What is loaded before libcurl is there by the names that the build has found. */
+/* Libraries loaded before libcurl exist under the names that the build has found. */
 static void what_is_loaded_first_is_there(void **state)
 {
     static const char *const first[] = {CURL_FIRST NULL};

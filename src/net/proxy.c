@@ -25,7 +25,7 @@ struct door_mail {
     struct proxy_door *door;
 };
 
-/* Connections that nobody has taken up yet are closed with it. The proxy thread, or after it. */
+/* Connections not taken up yet are closed with it. The proxy thread, or after it. */
 static void door_shut(struct proxy_door *d)
 {
     fd_closep(&d->fd);
@@ -90,7 +90,7 @@ void proxy_free(struct proxy *p)
     thread_join(p->thread);
     mailbox_close(p->new_doors);
     gate_take(&p->gate);
-    while (p->conns > p->looking) /* who looks up a name leaves when it is told */
+    while (p->conns > p->looking) /* threads in a name lookup leave when signalled */
         gate_wait(&p->gate, /*deadline_ms=*/-1);
     gate_give(&p->gate);
     proxy_unref(p);
@@ -132,7 +132,7 @@ void proxy_door_refusals(struct proxy_door *d, struct strv *ret)
     lock_give(&d->lock);
 }
 
-/* The descriptors of a message: the first is the connection, others nobody asked for. -1 when there
+/* The descriptors of a message: the first is the connection, others are unexpected. -1 when there
  * is none. */
 static int take_descriptor(struct msghdr *m)
 {
@@ -156,7 +156,7 @@ static int take_descriptor(struct msghdr *m)
     return taken;
 }
 
-/* False when nobody is behind the door any more. */
+/* False when no process has the other end any more. */
 static bool door_serve(struct proxy_door *d)
 {
     union {

@@ -6,12 +6,12 @@
  * request from each (proxy_head.h), looks the host up in two lists, and joins both ends; it never
  * looks at what flows then. A host that is not allowed is answered with 403 and the reason.
  *
- * What counts is where a connection really goes: an allowed name that leads to a private address is
+ * The actual address of a connection counts: an allowed name that leads to a private address is
  * refused, unless that address is listed itself, or the name is one that only ever means this
- * machine or its network (localhost). Denied addresses are refused under any name. Behind another
- * proxy of the environment, names are that proxy's business, and only what is written is looked at.
+ * machine or its network (localhost). Denied addresses are refused under any name. With another
+ * proxy in the environment, that proxy resolves names, and only the text is checked.
  *
- * One thread waits at the doors; each connection has one of its own while it lasts, at most
+ * One thread waits at the doors; each connection has its own while it lasts, at most
  * PROXY_MAX_CONNS. All functions: any thread.
  */
 #pragma once
@@ -35,8 +35,8 @@ struct proxy_spec {
     struct host_list *denied;  /* HOST_ALL_PORTS; taken over; wins */
     /* Proxies to go through, "" or NULL: none. plain: for http://. */
     const char *upstream, *upstream_plain, *no_proxy;
-    /* Somebody's own proxies on this machine, 0: none. What speaks their language is handed to them
-     * unread, and the lists do not count for it. */
+    /* The user's own proxies on this machine, 0: none. Connections in their protocol are passed on
+     * unread, and the lists do not apply to them. */
     int http_port, socks_port;
     int64_t head_ms;    /* for a request to arrive; 0: 20 s */
     int64_t connect_ms; /* for a connection; 0: 20 s */
@@ -49,10 +49,10 @@ struct proxy *proxy_new(const struct proxy_spec *spec);
 void proxy_free(struct proxy *p);
 
 /* A door for one job. *ret_fd is the end that the job inherits, yours to close once it has started;
- * when nobody has it any more the door closes by itself. ERR_TOO_BIG, ERR_IO. */
+ * when no process has it any more the door closes by itself. ERR_TOO_BIG, ERR_IO. */
 struct proxy_door *proxy_open(struct proxy *p, int *ret_fd, struct err *err);
-/* What was refused, a line each: "connection to example.com:443: it is not among the allowed
+/* The refused connections, a line each: "connection to example.com:443: it is not among the allowed
  * hosts". */
 void proxy_door_refusals(struct proxy_door *d, struct strv *ret);
-/* Nobody asks for refusals any more; connections go on. NULL is fine. */
+/* Refusals are not needed any more; connections continue. NULL is fine. */
 void proxy_door_unref(struct proxy_door *d);

@@ -1,7 +1,7 @@
 /*
- * proxy_conn: one connection through the proxy, as straight-line code on a thread of its own:
- * conn_serve() is that page. The client's descriptor is shared with whoever sent it, so nothing is
- * set on it: every call says for itself that it does not wait, and all waiting is conn_poll()'s.
+ * proxy_conn: one connection through the proxy, as straight-line code on a separate thread:
+ * conn_serve() is that page. The client's descriptor is shared with its sender, so no flags are set
+ * on it: every call is non-blocking by itself, and all waiting is conn_poll()'s.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -36,7 +36,7 @@ struct conn {
     struct proxy *proxy;
     struct proxy_door *door;
     int client, server; /* server: -1 before there is one */
-    struct buf head;    /* read so far; what is behind the request's head goes on to the server */
+    struct buf head;    /* read so far; bytes after the request's head are passed to the server */
     struct proxy_head request;
     struct flow out, in;
 };
@@ -143,7 +143,7 @@ static void conn_answer(struct conn *c, int status, const char *phrase, const ch
     }
 }
 
-/* Refused by the lists: the client is told, and whoever started it. */
+/* Refused by the lists: the client is notified, and the starter of the job. */
 static void conn_refuse(struct conn *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static void conn_refuse(struct conn *c, const char *fmt, ...)
@@ -224,7 +224,7 @@ static int conn_connect(struct conn *c, const struct sockaddr *address, socklen_
     return 0;
 }
 
-/* Waits for name servers, and nobody waits for us meanwhile (proxy_free()). */
+/* Waits for name servers; nothing waits for us in that time (proxy_free()). */
 static int conn_look_up(struct conn *c, const struct host_name *host, int port,
                         struct addrinfo **ret, struct err *err)
 {
@@ -333,7 +333,7 @@ static int upstream_parse(struct str text, struct upstream *ret, struct err *err
     return host_port_parse(rest, &ret->host, &ret->port, err);
 }
 
-/* Asks the other proxy for a tunnel; what it said behind its answer is the client's. */
+/* Asks the other proxy for a tunnel; bytes after its answer are for the client. */
 static int upstream_tunnel(struct conn *c, const struct upstream *u, struct buf *ret_rest,
                            struct err *err)
 {
@@ -428,11 +428,11 @@ static void conn_join(struct conn *c)
             continue;
         flow_wants(&c->out, &fds[0], &fds[1]);
         flow_wants(&c->in, &fds[1], &fds[0]);
-        if (!fds[1].events) /* that it is gone would be said at once, and for ever */
+        if (!fds[1].events) /* its end would be reported at once, and endlessly */
             fds[1].fd = -1;
         if (conn_poll(c, fds, 2, c->proxy->idle_ms, &err) < 0)
             return;
-        /* Nobody takes the answer any more; of a server that is gone, recv() tells. */
+        /* The reader of the answer is gone; the end of a server shows in recv(). */
         if (fds[0].revents & (POLLERR | POLLHUP))
             return;
     }
@@ -469,7 +469,7 @@ static int conn_open(struct conn *c, struct buf *ret_rest, struct buf *ret_plain
     return rc;
 }
 
-/* What is said first in both directions; then only bytes are moved. */
+/* The first bytes in both directions; then only bytes are moved. */
 static int conn_begin(struct conn *c, struct str client_rest, struct buf *server_rest,
                       struct buf *plain)
 {
@@ -527,8 +527,8 @@ static void conn_serve(struct conn *c)
         conn_join(c);
 }
 
-/* Somebody's own proxy that is meant: SOCKS begins with its version, HTTP with a letter. 0: none.
- */
+/* The user's own proxy that is meant: SOCKS begins with its version, HTTP with a letter. 0:
+ * none. */
 static int conn_own_proxy(struct conn *c)
 {
     int64_t until_ms = clock_mono_ms() + c->proxy->head_ms;

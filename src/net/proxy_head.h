@@ -5,9 +5,9 @@
  *   GET http://example.com/x HTTP/1.1      a plain request, passed on as it is
  *
  * A plain request goes out written anew, for its own host alone: with the Host that the line names,
- * without what is meant for proxies, and asking for the connection to be closed behind it. How long
- * its body is must be said by Content-Length, so that nothing can follow it. Whatever could be read
- * in two ways (bare CRs, folded lines, two lengths, spaces before a colon) is refused. Pure.
+ * without headers for proxies, and asking for the connection to be closed after it. Content-Length
+ * must give the length of its body, so that nothing can follow it. Ambiguous requests (bare CRs,
+ * folded lines, two lengths, spaces before a colon) are refused. Pure.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct proxy_head {
     struct host_name host;
     int port;
     struct str method, path; /* of a plain request; slices of the head */
-    struct str fields;       /* the lines behind the first one */
+    struct str fields;       /* the lines after the first one */
     int64_t body_bytes;      /* that follow the head; of a tunnel: 0 */
 };
 

@@ -1,6 +1,6 @@
 /*
- * Requests to the proxy: what is understood, how a plain one goes on, and what is refused because
- * it could be read in two ways.
+ * Requests to the proxy: accepted ones, how a plain one is passed on, and ambiguous ones that are
+ * refused.
  */
 #include "net/proxy_head.h"
 

@@ -1,5 +1,5 @@
 /*
- * What the files of the proxy share: its insides. Nobody else includes this.
+ * Private state shared by the files of the proxy. Do not include it elsewhere.
  *
  * A proxy is counted by its owner, its doors and its connections, because a connection that is
  * looking up a name cannot be waited for.
@@ -18,7 +18,7 @@ struct proxy {
     struct host_list *allowed, *denied;
     struct net_config upstream; /* its proxies alone */
     int64_t head_ms, connect_ms, idle_ms;
-    int http_port, socks_port; /* of somebody's own; 0: none */
+    int http_port, socks_port; /* of the user's own; 0: none */
     struct cancel *stop;
     struct mailbox *new_doors;
 
@@ -41,5 +41,5 @@ struct proxy_door *proxy_door_ref(struct proxy_door *d);
 void proxy_door_refuse(struct proxy_door *d, struct str line);
 void proxy_unref(struct proxy *p);
 
-/* proxy_conn.c: takes the descriptor over, whatever it is. */
+/* proxy_conn.c: takes over the descriptor, of any kind. */
 void proxy_conn_start(struct proxy_door *d, int fd);

@@ -1,6 +1,6 @@
 /*
- * The proxy between clients and servers on loopback: where it goes, where it does not and what it
- * says then, clients that lie or stall, another proxy behind it, and its end at any moment.
+ * The proxy between clients and servers on loopback: where it connects, where it does not and its
+ * answers then, clients that lie or stall, another upstream proxy, and its end at any moment.
  */
 #include "net/proxy.h"
 
@@ -206,7 +206,7 @@ struct seen {
     struct buf text;
 };
 
-/* Answers one request, and keeps everything that came with it and behind it. */
+/* Answers one request, and stores everything that came with it and after it. */
 static void serve_page(struct conn *c)
 {
     struct seen *seen = c->server->arg;
@@ -229,7 +229,7 @@ static void seen_init(struct seen *s)
 
 #define ESTABLISHED "HTTP/1.1 200 Connection established\r\n\r\n"
 
-/* Somebody's own proxy gets what speaks its language, whatever the lists say. */
+/* The user's own proxy gets connections in its protocol, whatever the lists say. */
 static void own_proxies(void **state)
 {
     static const struct {
@@ -410,7 +410,7 @@ static void lists(void **state)
     server_stop(&s);
 }
 
-/* Nobody listens, and nobody is known by that name: no business of the sandbox. */
+/* No listener, or an unknown name: not reported as blocked by the sandbox. */
 static void unreachable(void **state)
 {
     CLEANUP(buf_release) struct buf got = BUF_INIT(10000);
@@ -688,7 +688,7 @@ static void end(void **state)
     server_stop(&s);
 }
 
-/* Doors that nobody is behind any more make room for others. */
+/* Doors without a user make room for others. */
 static void many_doors(void **state)
 {
     struct proxy *p = proxy_with("", "", 0);

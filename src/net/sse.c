@@ -1,8 +1,8 @@
 /*
  * Server-sent events. An event that lies in one chunk is delivered as slices of that chunk; only
- * what has to outlive the chunk (an unfinished line, the fields of an unfinished event) is copied.
- * The size limit counts lines, never chunks, so that the same bytes give the same events and the
- * same failure however they are cut. Runs on the thread of whoever feeds it.
+ * data that must outlive the chunk (an unfinished line, the fields of an unfinished event) is
+ * copied. The size limit counts lines, never chunks, so that the same bytes give the same events
+ * and the same failure however they are cut. Runs on the caller's thread.
  */
 #include "net/sse.h"
 

@@ -1,6 +1,6 @@
 /*
- * For the tests of this room: a small server whose every connection runs one function on a thread
- * of its own, with blocking reads and writes; and a client that collects an answer.
+ * For the tests of this room: a small server whose every connection runs one function on a separate
+ * thread, with blocking reads and writes; and a client that collects an answer.
  */
 #pragma once
 

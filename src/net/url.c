@@ -14,7 +14,7 @@
 
 #define URL_MAX 8192
 
-/* With an '@' the part behind the first ':' may be a password. */
+/* With an '@' the part after the first ':' may be a password. */
 static struct str shown(struct str url)
 {
     char stop = str_chr(url, '@') < url.len ? ':' : '?';
@@ -126,7 +126,7 @@ int url_parse(struct str text, struct url *ret, struct err *err)
 }
 
 /* Parts "scheme://name:password@rest"; the user ends at the last '@', so that one that should have
- * been encoded is hidden all the same. */
+ * been encoded is still hidden. */
 static void split_proxy(struct str text, struct str *ret_scheme, struct str *ret_user,
                         struct str *ret_rest)
 {

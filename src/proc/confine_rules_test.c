@@ -30,7 +30,7 @@ static bool put(const char *path, const char *text)
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Mounts of its own, as whoever it is. */
+/* Private mounts, as any user. */
 static bool leave(void)
 {
     unsigned uid = geteuid();
@@ -55,8 +55,7 @@ static bool can_read(const char *path)
     return fd >= 0;
 }
 
-/* In a child: rules, then a file system that they do not know. 0, or the number of what is wrong.
- */
+/* In a child: rules, then a file system that they do not know. 0, or the number of the error. */
 static int try_mounted(bool again)
 {
     struct confine_rules rules = CONFINE_RULES_INIT;
@@ -91,7 +90,7 @@ static int in_child(int (*run)(bool), bool arg)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/* A warden may have waited for long: what was mounted since is to be read all the same. */
+/* A warden may have waited for long: later mounts must still be readable. */
 static void rules_that_do_not_know_a_mount_do_not_hold(void **state)
 {
     int old = in_child(try_mounted, /*again=*/false);

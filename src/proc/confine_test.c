@@ -261,7 +261,7 @@ static void test_sockets(void **state)
     }
 }
 
-/* ---- what is refused, and what asks for nothing ---- */
+/* ---- refused confinements, and empty ones ---- */
 
 static void test_check(void **state)
 {
@@ -304,7 +304,7 @@ static void test_check(void **state)
 
 /* ---- jobs under each backend ---- */
 
-/* The next backend that works and confines; says so about those that do not. */
+/* The next backend that works and confines; reports those that do not. */
 static const struct confine_backend *next_backend(size_t *at)
 {
     while (*at + 1 < confine_backend_count) {
@@ -422,7 +422,7 @@ static void test_jobs(void **state)
     }
 }
 
-/* A signal that ends the leader is told from an exit. */
+/* A signal that ends the leader is distinguished from an exit. */
 static void test_signalled(void **state)
 {
     static const char *const nothing[] = {NULL};
@@ -527,7 +527,8 @@ static void ask(void *arg)
     *ret = confine_backend();
 }
 
-/* The first test of all: nobody has asked yet. All hear the same, and nobody is left behind. */
+/* The first test of all: untested so far. All callers get the same answer, and no process is
+ * left. */
 static void test_asked_at_once(void **state)
 {
     const struct confine_backend *found[4] = {0};

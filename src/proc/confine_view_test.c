@@ -193,13 +193,13 @@ static void expect(const char *what, enum way way, const struct told *t, int cod
                  buf_cstr(&t->r.out), buf_cstr(&t->r.err));
 }
 
-/* ---- what is seen through an overlay ---- */
+/* ---- the view through an overlay ---- */
 
 static const struct overlay_case {
     const char *name;
     const char *script; /* in w, which has the files a, b, d/x and d/y */
     const char *out;
-    const char *upper; /* what is in up0 afterwards; NULL: does not matter */
+    const char *upper; /* contents of up0 afterwards; NULL: does not matter */
 } overlay_cases[] = {
     {"reads", "cat a d/x", "text of w/a\ntext of w/d/x\n", NULL},
     {"writes", "echo new > a; echo more > n; cat a n", "new\nmore\n", "up0/n"},
@@ -317,7 +317,7 @@ static void test_several(void **state)
     }
 }
 
-/* Rules about what is seen through the overlay. */
+/* Rules about the view through the overlay. */
 static void test_rules(void **state)
 {
     static const char *const there[] = {"w/keep",  "w/gone",   "w/secret",
@@ -397,7 +397,7 @@ static void test_refused(void **state)
     }
 }
 
-/* ---- processes of its own ---- */
+/* ---- private processes ---- */
 
 static const struct process_case {
     const char *name;
@@ -510,7 +510,7 @@ static void test_processes(void **state)
     assert_false(is_running("[6]543"));
 }
 
-/* ---- what is observed ---- */
+/* ---- observed calls ---- */
 
 static const struct observe_case {
     const char *name;

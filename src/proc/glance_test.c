@@ -1,6 +1,6 @@
 /*
- * Glances: rows of shell scripts with what must be heard of them; one that never ends, one that is
- * given up, one that cannot start.
+ * Glances: rows of shell scripts with their expected output; one that never ends, one that is given
+ * up, one that cannot start.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static int wait_for(struct glance *one, struct glance *other, int64_t ms, struct
     return glance_wait(one, other, glance_now_ms() + ms, /*cancel=*/NULL, err);
 }
 
-/* One that was given up is buried by a thread of its own; ten seconds for that. */
+/* A separate thread reaps one that was given up; ten seconds for that. */
 static void assert_none_is_left(void)
 {
     for (int i = 0; i < 1000 && glance_is_running(); i++)
@@ -99,8 +99,7 @@ static void two_at_once(void **state)
     assert_int_equal(wait_for(one, other, PATIENCE_MS, NULL), 0);
     assert_string_equal(buf_cstr(&one->out), "one\n");
     assert_string_equal(buf_cstr(&other->out), "other\n");
-    assert_int_equal(wait_for(one, other, PATIENCE_MS, NULL),
-                     0); /* what is over is not waited for */
+    assert_int_equal(wait_for(one, other, PATIENCE_MS, NULL), 0); /* it is over: no wait */
     glance_free(one);
     glance_free(other);
 }
@@ -118,7 +117,7 @@ static void long_output_is_read_and_not_kept(void **state)
     glance_free(g);
 }
 
-/* Waits until nobody has that number, for ten seconds. */
+/* Waits until the number is free, for ten seconds. */
 static void assert_gone(pid_t pid)
 {
     for (int i = 0; i < 1000 && kill(pid, 0) == 0; i++)

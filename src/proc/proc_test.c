@@ -313,7 +313,7 @@ static int count_fds(void)
     return count_fds_of(getpid());
 }
 
-/* Until it has just so many; who it is may change meanwhile. */
+/* Until it has just so many; the process may change. */
 static void wait_fds(pid_t (*of)(void), int n)
 {
     int64_t until_ms = clock_mono_ms() + LONG_MS;
@@ -392,7 +392,7 @@ static const struct run_case run_cases[] = {
      {0}},
     {"sleep 1000", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
     {"kill -STOP $$", PROC_TIMED_OUT, 128 + SIGTERM, "", "", {.timeout_ms = 30}},
-    /* What is left in the background does not keep the job, and does not change how it ended. */
+    /* Background processes do not keep the job, and do not change how it ended. */
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {0}},
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = 30}},
     {"sleep 1000 & exit 3", PROC_EXITED, 3, "", "", {.linger_ms = -1, .timeout_ms = 200}},
@@ -469,8 +469,8 @@ static void test_start_failures(void **state)
     mailbox_unref(mb);
 }
 
-/* Nobody waits for the start, so the mail says that there was none; the caller's words may be gone
- * by then. */
+/* The start is asynchronous, so the mail reports its failure; the caller's strings may be gone by
+ * then. */
 static void test_start_at_once(void **state)
 {
     struct watch w;
@@ -628,11 +628,11 @@ static void test_conversation(void **state)
     proc_end(w.proc);
     watch_over(&w);
     assert_int_equal(w.how, PROC_KILLED);
-    assert_int_equal(proc_waiting(w.proc), 0); /* nobody will take it */
+    assert_int_equal(proc_waiting(w.proc), 0); /* it will not be taken */
     watch_release(&w);
 }
 
-/* Somebody outside holds the job's standard output open. */
+/* A process outside holds the job's standard output open. */
 static void test_foreign_pipe_holder(void **state)
 {
     struct watch w;
@@ -727,7 +727,7 @@ static void test_pty_resize(void **state)
     watch_release(&w);
 }
 
-/* ---- nobody escapes ---- */
+/* ---- no process escapes ---- */
 
 /* The script says a line, then proc_end() is called. */
 static const struct run_case end_cases[] = {
@@ -785,7 +785,7 @@ static void test_end(void **state)
     }
 }
 
-/* The script prints the pid of somebody who would like to stay; the leader then exits or waits. */
+/* The script prints the pid of a process that tries to stay; the leader then exits or waits. */
 static const struct {
     const char *name;
     const char *script;
@@ -837,7 +837,7 @@ static void test_nobody_escapes(void **state)
     }
 }
 
-/* 200 processes that ignore SIGTERM, each with a child of its own, half of them in new sessions. */
+/* 200 processes that ignore SIGTERM, each with a child, half of them in new sessions. */
 static void test_crowd(void **state)
 {
     struct watch w;
@@ -881,7 +881,7 @@ static void test_fork_storm(void **state)
     unlink(path);
 }
 
-/* Two jobs leave alike daemons behind; ending one must find its own and leave the other's alone. */
+/* Two jobs leave similar daemons; ending one must find its own and leave the other's alone. */
 static void test_daemons_of_two_jobs(void **state)
 {
     static const char script[] =
@@ -1003,7 +1003,7 @@ static void test_shutdown(void **state)
     proc_shutdown(); /* once more does nothing */
 }
 
-/* ---- what else is told ---- */
+/* ---- other mail ---- */
 
 struct told_case {
     const char *script;
@@ -1042,7 +1042,7 @@ static void test_told(void **state)
     }
 }
 
-/* Nobody reads: the job waits, others do not, and nothing is lost. */
+/* Mail is not read: the job waits, others do not, and nothing is lost. */
 static void test_slow_receiver(void **state)
 {
     const size_t limit = (1 << 20) + (1 << 17); /* one portion of each pipe may be over */
@@ -1181,8 +1181,8 @@ static void test_zygote_killed(void **state)
     wait_settled();
 }
 
-/* A zygote that answers too late is replaced, and what it was asked for is never made: a spare that
- * is born when nobody waits for it would stay unreaped. */
+/* A zygote that answers too late is replaced, and its pending order is never carried out: a spare
+ * made when nothing waits for it would stay unreaped. */
 static void test_zygote_late(void **state)
 {
     pid_t zygote;
@@ -1217,8 +1217,8 @@ static void hunt_zygotes(void *arg)
     }
 }
 
-/* Killed at any moment: no program runs twice, and what is said to have run has. Who kills all that
- * looks like a zygote hits a warden that was just born, too, and that may fail. */
+/* Killed at any moment: no program runs twice, and every reported run took place. Killing
+ * everything that looks like a zygote also hits new wardens, so some runs may fail. */
 static void test_zygote_hunted(void **state)
 {
     char path[] = "/tmp/tenax-hunt-XXXXXX";
@@ -1290,7 +1290,7 @@ static void test_warden_comes_back(void **state)
     for (int i = 0; i < 20; i++)
         assert_int_equal(warden_of(plain, "exit 3", NULL), first);
     assert_int_equal(warden_of(plain, "kill -9 $$", NULL), first);
-    /* It runs already when the proc thread is told of it, and may have done this by then. */
+    /* It runs already when the proc thread learns of it, and may have done this by then. */
     for (int i = 0; i < 100; i++)
         assert_int_equal(warden_of(plain, "kill -STOP $PPID", NULL), first);
     assert_int_equal(warden_of(plain, "true", NULL), first);
@@ -1367,7 +1367,7 @@ static void test_kin(void **state)
     assert_true(kin_is_agents(getpid()));
 }
 
-/* Whoever was not alone in the end, or was being ended, is not used again. */
+/* One that was not alone in the end, or was being ended, is not used again. */
 static void test_warden_does_not_come_back(void **state)
 {
     struct proc_spec plain = {.grace_ms = 30};
@@ -1386,8 +1386,8 @@ static void test_warden_does_not_come_back(void **state)
     wait_gone(second);
 }
 
-/* The end of a job and the wish to end it meet in any order; what is said to the one is never heard
- * by the next. */
+/* The end of a job and a request to end it meet in any order; a request for the one never reaches
+ * the next. */
 static void test_warden_ended_late(void **state)
 {
     const char *argv[] = {"true", NULL};
@@ -1418,13 +1418,13 @@ static void run_sleeper(void *arg)
     struct err err = {0};
 
     (void)arg;
-    (void)proc_run(&spec, NULL, &r, &err); /* refused or ended, as it comes */
+    (void)proc_run(&spec, NULL, &r, &err); /* refused or ended, both are fine */
     proc_result_release(&r);
     atomic_store(&sleeper_is_done, true);
 }
 
-/* Whoever starts a job launches it himself when a warden waits: also when the loop is about to end,
- * which then ends what has begun, and refuses the rest. */
+/* A thread that starts a job launches it directly when a warden waits: also when the loop is about
+ * to end, which then ends running jobs, and refuses the rest. */
 static void test_warden_taken_at_the_end(void **state)
 {
     (void)state;
@@ -1445,7 +1445,7 @@ static void test_warden_taken_at_the_end(void **state)
     }
 }
 
-/* One that was killed while nobody needed it is not missed. */
+/* One that was killed while idle is replaced. */
 static void test_warden_killed_between(void **state)
 {
     struct proc_spec plain = {.grace_ms = 30};
@@ -1500,7 +1500,7 @@ static void test_big_launch(void **state)
 
 /* ---- kill -9 of ourselves ---- */
 
-/* Runs a program that leaves one behind, which says its pid. */
+/* Runs a program that leaves a process, and prints its pid. */
 static pid_t run_for_guest(const struct foreground *f, int fd)
 {
     char text[32] = {0};
@@ -1515,7 +1515,7 @@ static pid_t run_for_guest(const struct foreground *f, int fd)
     return (pid_t)pid;
 }
 
-/* What an editor leaves behind is nobody's job: it outlives a lost warden, whose own daemon does
+/* A process left by an editor belongs to no job: it outlives a lost warden, whose own daemon does
  * not, and us; when it ends before, nothing is left of it. */
 static void test_guest(void **state)
 {
@@ -1540,7 +1540,7 @@ static void test_guest(void **state)
     mortal = run_for_guest(&f, fds[0]);
     close(fds[0]);
     close(fds[1]);
-    assert_hello(); /* behind what foreground_run() has told the proc thread */
+    assert_hello(); /* after foreground_run() has notified the proc thread */
     kill(mortal, SIGKILL);
     while (kill(mortal, 0) == 0) /* no zombie is left of one that ends before us */
         usleep(1000);

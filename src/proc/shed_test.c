@@ -26,7 +26,7 @@ extern char **environ;
 static char data[64] = "the program's";
 static const char rodata[] = "and what is not written";
 
-/* In the child: 0, or what is wrong. Plain system calls only. */
+/* In the child: 0, or the number of the error. Plain system calls only. */
 static int look(void *place)
 {
     char local[64];
@@ -51,7 +51,7 @@ struct question {
     int answer;
 };
 
-/* On a thread of its own, as the zygote is forked from one. */
+/* On a separate thread, as the zygote is forked from one. */
 static void ask(void *arg)
 {
     struct question *q = arg;

@@ -21,7 +21,7 @@
 #include "proc/syscall_filter.h"
 #include "unit.h"
 
-/* What is installed for a job costs the kernel about 0.3 us an instruction. */
+/* An installed filter costs the kernel about 0.3 us an instruction. */
 #define MAX_INSTRUCTIONS 300
 
 #if defined(__x86_64__)

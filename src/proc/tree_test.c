@@ -130,7 +130,7 @@ static void test_look_and_watch(void **state)
     kill(child, SIGKILL);
     assert_int_equal(poll(&end, 1, -1), 1);
     assert_true(tree_look(child, &p));
-    assert_false(tree_is_alive(&p)); /* nobody has asked for its exit code */
+    assert_false(tree_is_alive(&p)); /* its exit code is not collected */
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_false(tree_look(child, &p));
     assert_int_equal(tree_watch(child, p.start), -1);
@@ -157,7 +157,7 @@ static void test_below(void **state)
     assert_true(tree_is_below(getpid(), getppid()));
     assert_false(tree_is_below(getppid(), getpid()));
     assert_false(tree_is_below(1, getpid()));
-    assert_true(tree_is_below(gone, getpid())); /* nobody knows any more */
+    assert_true(tree_is_below(gone, getpid())); /* unknown by now */
 }
 
 static void test_kill(void **state)

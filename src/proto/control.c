@@ -287,12 +287,12 @@ static int take_plan(struct control_call *call, const struct json *v, struct err
                : 0;
 }
 
-/* One row for each member: whoever implements one writes its function. Without one it is refused
- * where the client and the user see it: in the answer, as a message, on standard error. */
+/* One row for each member: to implement one, write its function. Without one it is refused where
+ * the client and the user see it: in the answer, as a message, on standard error. */
 static const struct initialize_row {
     const char *member;
     int (*take)(struct control_call *call, const struct json *v, struct err *err);
-    const char *applied; /* member of the answer that says so; NULL: none */
+    const char *applied; /* member of the answer that confirms it; NULL: none */
 } initialize_rows[] = {
     {"managedSettings", take_managed_settings, "managed_settings_applied"},
     {"settings", take_settings, "settings_applied"},
@@ -415,7 +415,7 @@ static void write_commands(struct slash *slash, struct jw *w, bool skills_only)
     vec_release(&items);
 }
 
-/* All commands, as the client is told them, or told again when they have changed. */
+/* All commands, as the client gets them, or gets them again when they have changed. */
 static void tell_commands(struct control_call *call, struct jw *answer)
 {
     CLEANUP(buf_release) struct buf commands = BUF_INIT(CONTROL_MAX_ANSWER);
@@ -466,7 +466,7 @@ static int do_initialize(struct control_call *call, struct jw *w, struct err *er
 
 /* ---- what it does now ---- */
 
-/* Who shows it as waiting hears of it by this alone; an owner has the answer. */
+/* The display of waiting input learns of it only here; an owner has the answer. */
 static void tell_dropped(const struct control_call *call, struct str uuid)
 {
     struct event *e;
@@ -748,8 +748,8 @@ static int do_reload_plugins(struct control_call *call, struct jw *w, struct err
 
 /* ---- our own ---- */
 
-/* Another process wants to resume the session: it can when there is nothing left to do here. What
- * was said before is done first. */
+/* Another process wants to resume the session: it can when there is nothing left to do here.
+ * Earlier input is processed first. */
 static int do_release_session(struct control_call *call, struct jw *w, struct err *err)
 {
     struct host *h = call->session->host;
@@ -780,8 +780,8 @@ static int do_snip_messages(struct control_call *call, struct jw *w, struct err 
     return host_snip(call->session->host, &uuids, err);
 }
 
-/* Only on the socket. from_seq: absent, only what is to come. answer_asks: and permissions may be
- * asked of it. */
+/* Only on the socket. from_seq: absent, only future events. answer_asks: it may be asked for
+ * permissions, too. */
 static int do_observe(struct control_call *call, struct jw *w, struct err *err)
 {
     struct feed *feed = host_feed(call->session->host);

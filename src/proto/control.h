@@ -1,8 +1,8 @@
 /*
  * control_request lines of a client, answered: one row per subtype (control.c).
  *
- * To add a subtype: one function, one row. What is not in the table is answered with
- * "Unsupported control request subtype: <s>" and the code unsupported_request.
+ * To add a subtype: one function, one row. Unknown subtypes are answered with "Unsupported control
+ * request subtype: <s>" and the code unsupported_request.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct mailbox;
 struct peer;
 struct peer_session;
 
-/* What a request can see and do; peer.c is behind it. */
+/* What a request can see and do; implemented by peer.c. */
 struct control_call {
     struct peer_session *session;
     struct peer *peer;

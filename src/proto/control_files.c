@@ -22,7 +22,7 @@
 #include "proto/control.h"
 #include "proto/peer.h"
 
-#define READ_BYTES ((int64_t)1 << 20) /* of a file, unless it is said */
+#define READ_BYTES ((int64_t)1 << 20) /* of a file, by default */
 #define READ_MOST ((int64_t)16 << 20)
 
 /* At most max bytes of a regular file. 1: there is more. */

@@ -3,9 +3,9 @@
  *
  * read_file {path, max_bytes?, encoding?}: contents, absPath, truncated. seed_read_state {path,
  * mtime}: the model has seen the file as it was then (milliseconds since 1970), so that it may edit
- * it if nobody has changed it since; what it has seen in this session counts more.
+ * it if it is unchanged since; files it has read in this session take precedence.
  * register_repo_root {directory}: a folder below the session's, added to the working folders;
- * DirectoryAdded hooks hear of it.
+ * DirectoryAdded hooks run.
  */
 #pragma once
 

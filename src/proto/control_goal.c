@@ -1,9 +1,9 @@
 /*
  * control_goal: a client works on the session's goal.
  *
- * goal {argument, wait_ms}: what could be typed behind /goal, with the same answer; it may take its
- * time (a check is run when it is added), so it is mailed when it is there: {text, goes_on,
- * active_goal}. When other commands keep it waiting for longer than wait_ms it is not done.
+ * goal {argument, wait_ms}: the text after /goal, with the same answer; it may take its time (a
+ * check is run when it is added), so it is mailed when it is there: {text, goes_on, active_goal}.
+ * When other commands keep it waiting for longer than wait_ms it is not done.
  */
 #include "proto/control_goal.h"
 
@@ -57,7 +57,7 @@ static void on_answer(void *arg, const struct slash_call *call, const struct err
     mem_freep(&waiting);
 }
 
-/* Whether what is wanted changes nothing. */
+/* Whether the request changes nothing. */
 static bool goal_looks(struct str text)
 {
     CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;

@@ -121,7 +121,7 @@ int control_mcp_set_servers(struct control_call *call, struct jw *w, struct err 
     return 0;
 }
 
-/* The server that a request names; mcp_count() when there is none, and err says so. */
+/* The server that a request names; mcp_count() when there is none, with the error in err. */
 static size_t server_of(struct control_call *call, struct mcp *m, struct err *err)
 {
     struct str name = json_get_str(call->request, "serverName");

@@ -4,7 +4,7 @@
  * rewind_files {user_message_id, dry_run?, force?} as the official SDK has it, and
  * rewind_conversation {user_message_id, files?, dry_run?, force?}, with the same answer and the
  * uuid of the line that undoes it. The answer is mailed when it is done; the thread of the client's
- * loop waits for nobody.
+ * loop never waits.
  */
 #include "proto/control_rewind.h"
 

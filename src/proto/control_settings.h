@@ -1,11 +1,11 @@
 /*
  * Requests about settings, for control.c.
  *
- * get_settings: what counts now, and the files it was read from. apply_flag_settings {settings}:
- * over all others but managed ones, for this session; a null takes back what was applied before.
- * update_settings {source, settings}: written into tenax's own file of the user ("userSettings") or
- * of this project ("localSettings"); objects are joined with what is there, lists and values take
- * its place, a null takes it out. All or nothing: what a settings file could not have is an error.
+ * get_settings: the current values, and their files. apply_flag_settings {settings}: over all
+ * others but managed ones, for this session; a null removes an applied value. update_settings
+ * {source, settings}: written into tenax's own file of the user ("userSettings") or of this project
+ * ("localSettings"); objects are merged with existing ones, lists and values replace them, a null
+ * removes them. All or nothing: values that a settings file cannot have are an error.
  */
 #pragma once
 

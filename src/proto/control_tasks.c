@@ -27,7 +27,7 @@ int control_stop_task(struct control_call *call, struct jw *w, struct err *err)
 
     (void)w;
     if (task_look(tasks, id, &arena, &v) && task_is_over(v.state))
-        return 0; /* it has ended meanwhile */
+        return 0; /* it has ended */
     return task_stop(tasks, /*by=*/NULL, id, err);
 }
 

@@ -23,7 +23,7 @@ static void on_send(void *arg, struct str lines)
     server_conn_send(arg, lines);
 }
 
-/* Nobody looks at our standard error here: the client itself is told. */
+/* Our standard error is not read here: the client itself gets the message. */
 static void on_complain(void *arg, const char *text)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(8192);
@@ -42,7 +42,7 @@ static void on_complain(void *arg, const char *text)
 
 struct listen {
     struct socket *socket;
-    VEC(struct peer_session *) sessions; /* the socket's thread's, but for the first at the start */
+    VEC(struct peer_session *) sessions; /* the socket's thread's, except the first at the start */
 };
 
 /* A connection, and who it is to each session that it has spoken to. */

@@ -22,7 +22,7 @@ void listen_add(struct listen *l, struct peer_session *session);
 void listen_remove(struct listen *l, struct peer_session *session);
 void listen_stop(struct listen *l); /* NULL is fine */
 
-/* The same for a session that nobody drives by lines: all its clients come over the socket. NULL:
- * there is none, which is not worth failing for. Freed before the slash and the host. */
+/* The same for a session that is not driven by lines: all its clients come over the socket. NULL:
+ * there is none, which is not an error. Freed before the slash and the host. */
 struct ear *ear_new(struct host *h, struct slash *slash);
 void ear_free(struct ear *e); /* NULL is fine */

@@ -505,7 +505,7 @@ static void peer_request(struct peer *p, const struct json *line)
     peer_send(p, &out);
 }
 
-/* Only what a person can say: a client must not answer calls in the model's place. */
+/* Only content that a user can send: a client must not answer calls in the model's place. */
 static int check_blocks(const struct message *m, struct err *err)
 {
     bool says = false;
@@ -551,8 +551,8 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
     return slash_send(p->spec.session->slash, &input, err);
 }
 
-/* A client that has sent a prompt waits for a result, and some wait before they end the input: for
- * one that cannot be taken, too, or both sides would wait for ever. */
+/* A client that has sent a prompt waits for a result, and some wait before they end the input: so
+ * it gets one for a rejected prompt, too, or both sides would wait indefinitely. */
 static void peer_leave_out(struct peer *p, bool is_waited_for, const char *text)
 {
     struct host_answer answer = {.command = "", .text = str_of(text), .is_error = true};

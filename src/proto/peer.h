@@ -1,12 +1,12 @@
 /*
  * A client of a session, whichever way it is connected: it sends lines and is sent lines.
  *
- * What it may send: user messages, control requests, responses to ours. What it is sent: events as
+ * What it may send: user messages, control requests, responses to ours. What it receives: events as
  * stream-json (each client has its own renderer), responses, and our requests (can_use_tool,
- * hook_callback). The owner is whoever started us and holds our standard input; it alone may say
- * how the session begins and register hooks. Others connect over the control socket; they begin to
- * see events when they ask with `observe`. A command that the agent itself has started may look,
- * and no more: it would answer its own questions.
+ * hook_callback). The owner is the process that started us and holds our standard input; it alone
+ * may configure the session and register hooks. Others connect over the control socket; they
+ * receive events once they ask with `observe`. A command that the agent itself has started may
+ * look, and no more: it would answer its own questions.
  *
  * All calls on the thread of the client's loop. Whatever is to be done there is mailed to the
  * client's mailbox; peer_mail() does it.
@@ -93,8 +93,7 @@ void peer_observe(struct peer *p, uint64_t from, unsigned flags);
 void peer_answer_asks(struct peer *p);
 /* Is not asked any more; what it was asked and has not answered is taken back. */
 void peer_stop_asks(struct peer *p);
-/* What it was asked and nobody wants to know any more is taken back now, not when the mail about it
- * is read. */
+/* Asks that are no longer needed are withdrawn now, not when the mail about it is read. */
 void peer_take_back_asks(struct peer *p);
 
 /* Its session ends, and it is not asked any more; what that still tells is seen until
@@ -119,5 +118,5 @@ bool peer_is_withdrawal(const struct mail *m); /* a question that was asked is o
 bool peer_pump(struct peer *p);
 /* The last result that was sent had is_error. */
 bool peer_last_is_error(const struct peer *p);
-/* It will send nothing more: what waits for its answers is told so. */
+/* It will send nothing more: ends waits for its answers. */
 void peer_ended(struct peer *p);

@@ -27,7 +27,7 @@
 #include "sync/wait.h"
 
 #define HOOK_TIMEOUT_MS (600 * 1000)
-#define HOOK_PROMPT_TIMEOUT_MS (30 * 1000) /* UserPromptSubmit: somebody waits */
+#define HOOK_PROMPT_TIMEOUT_MS (30 * 1000) /* UserPromptSubmit: the user waits */
 #define HOOK_MAX_ROWS 256
 
 /* One entry of an event's list. */
@@ -93,7 +93,7 @@ static bool sdk_hooks_wants(struct hook_runner *self, enum hook_event event, str
     VEC_EACH(&s->rows, row) {
         wanted = wanted || row_matches(row, event, subject);
     }
-    /* Most clients are the first to go, and none of them can be told of the end then. */
+    /* Most clients leave first, and cannot be notified of the end then. */
     wanted = wanted && !(s->closed && event == HOOK_SESSION_END);
     gate_give(&s->gate);
     return wanted;
@@ -191,7 +191,7 @@ static void hooks_wake(void *arg)
     gate_give(&s->gate);
 }
 
-/* With the gate held: nobody waits for this one any more. */
+/* With the gate held: this one is not awaited any more. */
 static void leave(struct sdk_hooks *s, struct hook_wait *w, struct cancel *cancel)
 {
     forget(s, w);
@@ -205,7 +205,7 @@ static void leave(struct sdk_hooks *s, struct hook_wait *w, struct cancel *cance
                                                 : "the hook did not answer in time");
 }
 
-/* The next that is answered, late, or that nobody cares for; NULL: there is none left. */
+/* The next that is answered, late, or not needed; NULL: there is none left. */
 static struct hook_wait *await(struct sdk_hooks *s, hook_waits *waits, struct cancel *cancel)
 {
     struct hook_wait *over = NULL;
@@ -295,7 +295,7 @@ static int sdk_hooks_run(struct hook_runner *self, const struct hook_input *in,
     gate_take(&s->gate);
     collect(s, in, &waits);
     gate_give(&s->gate);
-    VEC_EACH(&waits, w) { /* with nothing held: whoever watches may be waited for */
+    VEC_EACH(&waits, w) { /* with nothing held: an observer may be waited for */
         hook_sight_begin(&w->sight, in, STR("callback"));
     }
     gate_take(&s->gate);

@@ -20,19 +20,18 @@ struct sdk_hooks;
 
 /* Requests go to the mailbox as line_mail (peer.h). */
 struct sdk_hooks *sdk_hooks_new(struct mailbox *to);
-void sdk_hooks_free(struct sdk_hooks *s); /* nobody runs any more */
+void sdk_hooks_free(struct sdk_hooks *s); /* no hook runs any more */
 struct hook_runner *sdk_hooks_runner(struct sdk_hooks *s);
 
 /* By the thread that reads the client.
- * {"PreToolUse":[{"matcher","hookCallbackIds":[…],"timeout","onFailure"}]}; takes the place of what
- * was there. ERR_BAD_INPUT names what makes no sense. Events nobody here knows are passed over. */
+ * {"PreToolUse":[{"matcher","hookCallbackIds":[…],"timeout","onFailure"}]}; replaces the earlier
+ * ones. ERR_BAD_INPUT names the invalid part. Unknown events are skipped. */
 int sdk_hooks_set(struct sdk_hooks *s, const struct json *hooks, struct err *err);
 
 /* The client's response to one of our requests: its output, or (json NULL) the error it reported.
  * False when the id is none of ours, or no longer waited for. */
 bool sdk_hooks_answer(struct sdk_hooks *s, struct str request_id, const struct json *output,
                       struct str error);
-/* The client is gone, or must not be waited for: who waits is told so, and nobody waits any more.
- */
+/* The client is gone, or must not be waited for: ends all waits, and none starts any more. */
 void sdk_hooks_close(struct sdk_hooks *s);
 void sdk_hooks_reopen(struct sdk_hooks *s); /* for the session that comes */

@@ -1,6 +1,6 @@
 /*
  * send() is called by the threads of servers, answers come in on the thread that reads the client.
- * They meet at one gate; what is sent to a server's thread is mail.
+ * One gate guards the shared state; servers' threads receive mail.
  */
 #include "proto/sdk_servers.h"
 
@@ -24,7 +24,7 @@
 /* A request that has no answer yet. */
 struct waiting {
     char request_id[32];
-    int64_t id; /* in its message; 0: nobody wants the answer */
+    int64_t id; /* in its message; 0: the answer is not needed */
     struct mailbox *to;
 };
 

@@ -1,10 +1,9 @@
 /*
  * What tools brought back, made to fit into a line.
  *
- * Some clients give up on a line of more than 1 MB; the Python SDK ends the session. What the model
- * said and what a person is asked goes out whole all the same: it cannot be told in part. A picture
- * or a file that was read can: the model has seen all of it, whoever watches is told how much it
- * was.
+ * Some clients give up on a line of more than 1 MB; the Python SDK ends the session. The model's
+ * text and questions to the user are still sent whole: they cannot be shortened. A picture or a
+ * file that was read can: the model has seen all of it, and observers get its size.
  */
 #pragma once
 

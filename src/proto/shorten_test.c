@@ -79,7 +79,7 @@ static void test_hook_inputs(void **state)
         size_t asked, answered, cut;
     } rows[] = {
         {10, 10, 10},         {10, 900000, 900000},
-        {10, 2000000, 16384}, {1500000, 2000000, 16384}, /* what was asked stays whole */
+        {10, 2000000, 16384}, {1500000, 2000000, 16384}, /* questions stay whole */
         {1500000, 10, 10},
     };
 

@@ -39,7 +39,7 @@ struct stdio {
     struct buf kept;    /* of the json formats */
     bool input_over;    /* nothing more is read */
     bool finishing;     /* host_finish() was called, or will be for the session that comes */
-    bool renewing;      /* and another session comes behind that */
+    bool renewing;      /* and another session follows */
     bool done;          /* and it has answered */
     int64_t give_up_ms; /* after a cancel; -1: never */
 };
@@ -110,8 +110,8 @@ static void on_complain(void *arg, const char *text)
     s->spec->complain(s->spec->complain_arg, text);
 }
 
-/* A single result has no place for what a person should know: an instruction file that was left
- * out, a model that took the place of another, a server that is tried again. It is said beside. */
+/* A single result has no place for messages to the user: an instruction file that was left out, a
+ * fallback model, a server that is retried. They are printed separately. */
 static void tell(struct stdio *s, struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -164,7 +164,7 @@ static void on_send(void *arg, struct str lines)
     struct stdio *s = arg;
 
     if (s->spec->format == STDIO_LINES)
-        (void)conn_send(&s->conn, lines, /*err=*/NULL); /* the queue has no limit of its own */
+        (void)conn_send(&s->conn, lines, /*err=*/NULL); /* the queue has no limit */
     else
         keep(s, lines);
 }
@@ -223,7 +223,7 @@ static int renew(struct stdio *s, struct err *err)
     return 0;
 }
 
-/* All that was said before comes to its end in the old session. */
+/* All earlier input is finished in the old session. */
 static void take_anew(struct stdio *s, struct anew *anew)
 {
     const struct stdio_spec *spec = s->spec;

@@ -33,22 +33,22 @@ struct stdio_spec {
     void (*complain)(void *arg, const char *text); /* about input that makes no sense,
                                                       and what the format has no place for */
     void *complain_arg;
-    /* Says what is said first; nothing, when the client will. */
+    /* Emits the first output; nothing, when the client will. */
     int (*begin)(void *arg, struct err *err);
-    /* The session has begun; what is not urgent can be done now. */
+    /* The session has begun; work that is not urgent can be done now. */
     void (*begun)(void *arg);
-    /* "/clear": another session is looked for (-1: this one stays); when all that was said before
-     * is done, it takes the place of this one in `session`. NULL: none can be begun. */
+    /* "/clear": prepares another session (-1: this one stays); when all earlier input is finished,
+     * it replaces this one in `session`. NULL: none can be started. */
     int (*look)(void *arg, struct err *err);
     int (*renew)(void *arg, struct err *err);
-    /* All turns are over; what is emitted now is still shown. NULL: nothing is left to say. */
+    /* All turns are over; events emitted now are still shown. NULL: nothing more. */
     void (*over)(void *arg);
     void *begin_arg; /* of all of them */
 };
 
 struct stdio_end {
     bool is_error;  /* of the last result */
-    bool read_fail; /* nobody reads the output any more */
+    bool read_fail; /* the reader of the output is gone */
 };
 
 /* -1: the session could not begin, or the output failed for another reason than its reader. */

@@ -7,7 +7,7 @@
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
 
-/* The members of what the engine says, behind our own. */
+/* The members of the engine's data, after our own. */
 static void render_payload(struct jw *w, struct str payload)
 {
     struct arena arena = ARENA_INIT;

@@ -41,7 +41,7 @@ static void write_names(struct jw *w, const char *key, const char *const *names)
     jw_array_end(w);
 }
 
-/* The tool that starts agents is told by the name that clients have always known it by. */
+/* The tool that starts agents has the name that clients have always known. */
 static void write_tools(struct jw *w, struct str json)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -385,7 +385,7 @@ static void render_tool_data(struct jw *w, const struct event *e, size_t line_by
     jw_str_end(w);
 }
 
-/* A call that was not allowed, without anybody having been asked. */
+/* A call that was denied without asking the user. */
 static void render_denied(const struct event *e, struct buf *out)
 {
     struct stream_line l;
@@ -421,7 +421,7 @@ static void render_tool_done(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
-/* One line a second is enough for anybody. */
+/* One line a second is enough. */
 static void render_progress(struct stream_json *r, const struct event *e, struct buf *out)
 {
     intptr_t seconds = (intptr_t)(e->duration_ms / 1000); /* one that just began needs no line */
@@ -509,9 +509,9 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         break;
     case EVENT_TOOL_STARTED:
     case EVENT_WAITING:
-    case EVENT_HOOK_STARTED: /* its handlers are told of, one by one */
+    case EVENT_HOOK_STARTED: /* its handlers are reported one by one */
     case EVENT_HOOK_DONE:
-        break; /* the tool_use block has said it; nobody asks */
+        break; /* the tool_use block has it already; not needed */
     case EVENT_TOOL_PROGRESS:
         render_progress(r, e, out);
         break;

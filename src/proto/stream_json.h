@@ -2,14 +2,14 @@
  * stream-json: a session's events as the lines that SDKs and scripts read (reference stream-json).
  *
  * A renderer is a pure function of the events it is given, in their order: it makes no ids, reads
- * no clock and asks nobody, so any two observers of a session get the same bytes. Registered
+ * no clock and asks no questions, so any two observers of a session get the same bytes. Registered
  * secrets are taken out. Without partial messages the answer of a step appears when the step holds,
- * so that one which a broken stream made void leaves no trace; with them, as it is said.
+ * so that one which a broken stream made void leaves no trace; with them, as it arrives.
  *
- * A renderer that joins in the middle of a step is silent about it until the next step. What child
- * agents say has their parent_tool_use_id; their turns have no init and no result line. Of an agent
- * that main waits for, texts are left out unless they are asked for; of one deeper below only what
- * becomes of its task is told.
+ * A renderer that joins in the middle of a step is silent about it until the next step. Events of
+ * child agents have their parent_tool_use_id; their turns have no init and no result line. Of an
+ * agent that main waits for, texts are left out unless they are asked for; of one deeper below only
+ * the fate of its task is reported.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct stream_json {
     struct stream_json_options options;
     const struct stream_json_session *session;
     struct map steps;    /* agent → struct stream_step: what each is saying */
-    struct map progress; /* tool_use_id → whole seconds that were told */
+    struct map progress; /* tool_use_id → whole seconds reported */
 };
 
 void stream_json_init(struct stream_json *r, const struct stream_json_options *options,

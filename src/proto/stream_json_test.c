@@ -75,7 +75,7 @@ static void tell(struct told *t, struct event *e)
     event_unref(e);
 }
 
-/* Each line is JSON and has a uuid of its own, which the comparison leaves out. */
+/* Each line is JSON and has a unique uuid, which the comparison leaves out. */
 static void strip_uuids(struct buf *lines)
 {
     struct str rest = buf_str(lines);

@@ -21,7 +21,7 @@ struct stream_line {
     unsigned number; /* of its event's lines */
 };
 
-/* subtype NULL: none. The caller writes members into what is returned. */
+/* subtype NULL: none. The caller writes members into the writer returned. */
 struct jw *line_begin(struct stream_line *l, struct buf *out, const struct event *e,
                       unsigned number, const char *type, const char *subtype);
 void line_end(struct stream_line *l); /* session, uuid, newline */

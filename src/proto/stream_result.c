@@ -12,7 +12,7 @@
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
 
-/* An API failure is told as if the assistant had said it. */
+/* An API failure is reported as a message of the assistant. */
 static void render_synthetic(const struct event *e, struct buf *out)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -200,7 +200,7 @@ void stream_json_failure(struct str text, struct buf *out)
     buf_add(out, buf_str(&line));
 }
 
-/* Ended by a hook: that is no error, but somebody will want to know why. */
+/* Ended by a hook: that is not an error, but the user will want to know why. */
 static void render_why(const struct event *e, struct buf *out)
 {
     struct stream_line l;

@@ -24,7 +24,7 @@
 struct stream_step {
     struct buf message_id, model, request_id;
     size_t thought;           /* bytes of the thinking that is going on */
-    size_t told_thought;      /* tokens of it that were told, about */
+    size_t told_thought;      /* tokens of it that were reported, about */
     struct llm_usage usage;   /* as in message_start */
     enum block_kind open;     /* of the block that has begun */
     VEC(struct event *) held; /* blocks that may still turn out void */
@@ -340,7 +340,7 @@ static void render_rate(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
-/* Texts stand; what else was said does not. */
+/* Texts stand; other blocks do not. */
 void stream_step_cut(struct stream_json *r, const struct event *e, struct buf *out)
 {
     const struct stream_step *s = step_of(r, e);

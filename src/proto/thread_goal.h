@@ -15,7 +15,7 @@ struct turn_report;
 /* {"threadId","objective","status","tokenBudget","tokensUsed","timeUsedSeconds","createdAt",
  * "updatedAt","phase"?,"iterations","lastReason"?}, or null where there is none. */
 void thread_goal_write(struct goal *g, struct buf *ret);
-/* Members of that object, without what is tenax's own. g NULL: nobody has it open. */
+/* Members of that object, without tenax's own. g NULL: the goal is not open. */
 void thread_goal_write_row(struct goal *g, const struct store_goal *row, struct jw *w);
 /* A turn of the agent has ended like this, and the goal begins another one by itself: for clients
  * that is the same turn. */

@@ -2,9 +2,8 @@
  * shell: a recursive descent over the text, one function per construct. Here are lists and
  * pipelines; shell_scan.h says where the rest is.
  *
- * What does not fit the grammar is passed over by a character, and the text is marked as broken:
- * the reading goes on, because whoever forbids wants to see what comes behind it. Nothing is kept
- * between calls; any thread.
+ * A character that does not fit the grammar is skipped, and the text is marked as broken: parsing
+ * continues, because deny rules need to see the rest. Nothing is kept between calls; any thread.
  */
 #include "shell/shell.h"
 
@@ -153,7 +152,7 @@ static bool scan_pipeline(struct shell_scan *c, size_t *ret_commands)
     }
 }
 
-/* Behind a pipeline: 0, '&' and '|' for && and ||, or the separator itself. */
+/* After a pipeline: 0, '&' and '|' for && and ||, or the separator itself. */
 static char scan_separator(struct shell_scan *c, bool *ret_needs_more)
 {
     char ch;
@@ -240,7 +239,7 @@ void shell_scan_nested(struct shell_scan *c)
         return;
     }
     scan_to(&inner, ')');
-    /* Bodies that come behind the ')' are read in other orders by other shells. */
+    /* Other shells read bodies that come after the ')' in other orders. */
     if (inner.heredocs.len ||
         (c->heredocs.len && memchr(c->in.ptr + c->at, '\n', inner.at - c->at)))
         shell_break(c->s, "a here-document crosses a bracket");
@@ -264,8 +263,8 @@ void shell_scan_text(struct shell *s, struct str in, unsigned depth)
 
 /*
  * bash removes a backslash with the newline after it before it looks for operators and quotes:
- * "]\\<newline>]" is "]]", "(\\<newline>(" starts arithmetic. Only behind a blank, where every
- * operator has ended, is it certainly nothing but a blank.
+ * "]\\<newline>]" is "]]", "(\\<newline>(" starts arithmetic. Only after a blank, where every
+ * operator has ended, is it certainly just a blank.
  */
 static void shell_check_continued_lines(struct shell *s, struct str text)
 {
@@ -295,7 +294,7 @@ static void shell_check_characters(struct shell *s, struct str text)
         uint32_t code = byte;
         size_t n = byte < 0x80 ? 1 : utf8_decode(str_from(text, at), &code);
 
-        if (byte >= ' ' && byte < 0x7f) { /* as mostly */
+        if (byte >= ' ' && byte < 0x7f) { /* the usual case */
             at++;
             continue;
         }

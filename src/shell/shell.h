@@ -37,7 +37,7 @@ struct shell_word {
 
 struct shell_part {
     VEC(struct shell_word) words;
-    size_t first; /* the word behind the assignments; words.len: there is none */
+    size_t first; /* the word after the assignments; words.len: there is none */
     bool defined; /* its name is that of a function of this text: the function's parts count */
 };
 
@@ -52,7 +52,7 @@ struct shell {
     bool certain;
     bool broken;     /* no shell would take it, or it was not understood: parts may be missing */
     bool too_big;    /* more than could be looked through: parts are missing */
-    const char *why; /* not certain: what was in the way; NULL when certain */
+    const char *why; /* not certain: the obstacle; NULL when certain */
     bool repeats;    /* it has loops or functions: what stands later may run earlier */
     bool loose;      /* the name of some command comes out of a variable */
     VEC(struct shell_part) parts;
@@ -68,7 +68,7 @@ struct shell {
 void shell_split(struct shell *ret, struct str text);
 void shell_release(struct shell *s);
 
-/* The word with this number behind `first`; an empty one when there are fewer. */
+/* The word with this number after `first`; an empty one when there are fewer. */
 const struct shell_word *shell_word_at(const struct shell_part *p, size_t i);
 
 bool shell_word_is_option(const struct shell_word *w);

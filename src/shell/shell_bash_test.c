@@ -1,8 +1,8 @@
 /*
- * shell against bash itself. What a certain text is made of is run by a real bash in which no
- * program can be found: whatever it tries to run is reported by command_not_found_handle, words and
- * all, and must be one of the parts. The texts are a table of hard ones and some thousand put
- * together at random from pieces of the language. Needs /bin/bash.
+ * shell against bash itself. A text parsed with certainty is run by a real bash in which no program
+ * can be found: whatever it tries to run is reported by command_not_found_handle, words and all,
+ * and must be one of the parts. The texts are a table of hard ones and some thousand put together
+ * at random from pieces of the language. Needs /bin/bash.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,9 +30,9 @@
 
 #define MAX_REPORT ((size_t)64 << 20)
 
-/* Runs each text that stands in ./texts, with a NUL behind it, in a subshell of its own. A report
- * is a line with the number of the text and its words, each between < and >, with \1 for a newline.
- * What runs in the background may report late. */
+/* Runs each NUL-terminated text in ./texts in a separate subshell. A report is a line with the
+ * number of the text and its words, each between < and >, with \1 for a newline. Background
+ * commands may report late. */
 static const char runner[] =
     "exec 7>>reports 2>/dev/null </dev/null\n"
     "command_not_found_handle() { local said; printf -v said '<%s>' \"$@\";"

@@ -10,7 +10,7 @@
 #include "base/strv.h"
 
 #define MAX_WORD 4096
-#define MAX_DEPTH 32 /* of pairs, one behind or inside the other */
+#define MAX_DEPTH 32 /* of pairs, one after or inside the other */
 
 struct braces {
     size_t max;

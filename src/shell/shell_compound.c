@@ -29,7 +29,7 @@ static void scan_body(struct shell_scan *c)
 
 /* --- conditions ----------------------------------------------------------------------------- */
 
-/* Behind "if" or "elif". */
+/* After "if" or "elif". */
 static void scan_if(struct shell_scan *c)
 {
     for (;;) {
@@ -111,7 +111,7 @@ static void scan_while(struct shell_scan *c)
     scan_do(c);
 }
 
-/* Behind "in": what the variable goes through. */
+/* After "in": the list for the variable. */
 static void scan_for_words(struct shell_scan *c, struct str name)
 {
     for (;;) {
@@ -215,7 +215,7 @@ static void scan_regex(struct shell_scan *c, struct shell_part *part)
     vec_push(&part->words, w);
 }
 
-/* Behind "[[": words and operators up to "]]", kept as one part. */
+/* After "[[": words and operators up to "]]", kept as one part. */
 static void scan_test(struct shell_scan *c)
 {
     struct shell_part part = {0};
@@ -238,7 +238,7 @@ static void scan_test(struct shell_scan *c)
             c->at += 2;
             shell_scan_nested(c);
         } else if (shell_is_meta(ch)) {
-            /* bash reads "<>o" and the like as redirections once the test is broken. */
+            /* bash reads "<>o" and similar text as redirections once the test is broken. */
             if ((ch == '<' || ch == '>') && shell_peek(c, 1) != ' ')
                 shell_doubt(c->s, "it has an unusual operator inside [[ ]]");
             c->at++;
@@ -295,7 +295,7 @@ void shell_scan_function(struct shell_scan *c, struct str name)
     shell_scan_redirects(c);
 }
 
-/* Behind "function". */
+/* After "function". */
 static void scan_named_function(struct shell_scan *c)
 {
     struct str name;
@@ -330,7 +330,7 @@ static void scan_coproc(struct shell_scan *c)
     if (shell_peek(&ahead, 0) == '(' ||
         words_have(shell_peek_plain(&ahead), "{ if for while until case select [["))
         c->at = ahead.at;
-    shell_scan_compound(c); /* or a simple command, which the caller goes on with */
+    shell_scan_compound(c); /* or a simple command, which the caller continues with */
 }
 
 static void scan_select(struct shell_scan *c)

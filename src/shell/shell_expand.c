@@ -28,7 +28,7 @@ void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quo
 
 /* --- arithmetic ----------------------------------------------------------------------------- */
 
-/* Behind the quote at `at`: where it is closed, or the text's end. */
+/* After the quote at `at`: where it is closed, or the text's end. */
 static size_t find_quote_end(struct str in, size_t at)
 {
     char quote = in.ptr[at];
@@ -38,8 +38,8 @@ static size_t find_quote_end(struct str in, size_t at)
     return at;
 }
 
-/* Where the "))" stands that closes the "((" before `at`; in.len when a ')' alone closes it.
- * skips: over what is quoted, and not only over the quotes. */
+/* Where the "))" stands that closes the "((" before `at`; in.len when a ')' alone closes it. skips:
+ * over quoted text, and not only over the quotes. */
 static size_t find_arithmetic_end(struct str in, size_t at, bool skips, bool *ret_quotes)
 {
     size_t depth = 0;
@@ -90,8 +90,8 @@ bool shell_scan_arithmetic(struct shell_scan *c)
     size_t end = find_arithmetic_end(c->in, c->at, /*skips=*/false, &quotes);
     size_t other = find_arithmetic_end(c->in, c->at, /*skips=*/true, &has_quotes);
 
-    /* Nobody computes with those; but to the shell it is arithmetic, and there single quotes hold
-     * nothing back: (( echo '$(rm x)' )). */
+    /* Quotes make no sense in arithmetic; but to the shell it is arithmetic, and there single
+     * quotes protect nothing: (( echo '$(rm x)' )). */
     if (quotes || has_quotes) {
         if (end < c->in.len || other < c->in.len)
             shell_break(c->s, "it has quotes inside of arithmetic");
@@ -214,7 +214,7 @@ static void scan_offset(struct shell_scan *c)
         shell_doubt(c->s, "it computes with what only the running shell knows");
 }
 
-/* c->at is behind "${". */
+/* c->at is after "${". */
 static void scan_parameter(struct shell_scan *c, struct shell_word *w, struct buf *text,
                            bool in_quotes)
 {
@@ -277,7 +277,7 @@ static unsigned digit_value(char c)
     return 16;
 }
 
-/* \101, \x41, \u41, \U41, c->at behind the backslash: three octal digits make a byte, as do two
+/* \101, \x41, \u41, \U41, c->at after the backslash: three octal digits make a byte, as do two
  * hexadecimal ones; four and eight make a character. */
 static void scan_ansi_code(struct shell_scan *c, struct buf *text)
 {
@@ -303,7 +303,7 @@ static void scan_ansi_code(struct shell_scan *c, struct buf *text)
         buf_addc(text, (char)code);
 }
 
-/* $'…' with its escapes, c->at behind the quote. */
+/* $'…' with its escapes, c->at after the quote. */
 static void scan_ansi(struct shell_scan *c, struct buf *text)
 {
     static const char from[] = "nt\\'\"abefrv?E";

@@ -45,7 +45,7 @@ struct reader {
     const char *letters; /* bad ones, in any "-xyz" */
     const char *longs;   /* bad ones, also abbreviated */
     size_t max_words;    /* that are no options; 0: any number */
-    const char *valued;  /* options with a value behind them, that is none of these words */
+    const char *valued;  /* options followed by a value, which is not one of these words */
 };
 
 static const struct reader readers[] = {
@@ -101,9 +101,13 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
 
         if (shell_word_could_be_option(w) || reader_writes_by(r, w))
             return false;
-        words += (size_t)!shell_word_is_option(w) + w->globs; /* a pattern may be several */
-        words -= !shell_word_is_option(w) && !w->globs && i > 1 &&
-                 str_is_word_of(shell_word_at(p, i - 1)->raw, r->valued);
+        /* Behind the first word some programs take no options any more: xxd f -c. */
+        if (!shell_word_is_option(w) || words)
+            words += (size_t)1 + w->globs; /* a pattern may be several */
+        else if (str_is_word_of(w->raw, r->valued) && p->first + i + 1 < p->words.len &&
+                 !shell_word_at(p, i + 1)->globs &&
+                 !shell_word_could_be_option(shell_word_at(p, i + 1)))
+            i++;
     }
     return !r->max_words || words <= r->max_words;
 }
@@ -152,7 +156,7 @@ static bool test_reads(const struct shell_part *p)
            is_one_word(shell_word_at(p, at + 2));
 }
 
-/* Behind a format that is written out there are no options. */
+/* After a literal format there are no options. */
 static bool printf_reads(const struct shell_part *p)
 {
     const struct shell_word *format = shell_word_at(p, 1);
@@ -567,7 +571,7 @@ static bool goes_elsewhere(const struct shell_part *p)
         for (size_t i = 1; p->first + i < p->words.len; i++) {
             struct str text = shell_word_at(p, i)->text;
 
-            if (str_is(text, "--")) /* behind it are the script's own */
+            if (str_is(text, "--")) /* the rest is the script's own */
                 return false;
             if (str_is_word_of(str_first(text, str_chr(text, '=')), elsewhere[k].options))
                 return true;

@@ -1,7 +1,7 @@
 /*
- * Whether a simple command only reads, as far as it can be told from its words.
+ * Whether a simple command only reads, as far as its words show.
  *
- * Everything here is a list of what is known. What is not on it is not read-only.
+ * Everything here is a list of known cases. Anything else is not read-only.
  */
 #pragma once
 

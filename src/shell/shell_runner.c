@@ -1,5 +1,5 @@
 /*
- * shell_runner: wrappers are understood option by option, because an allow rule looks behind them;
+ * shell_runner: wrappers are understood option by option, because an allow rule looks past them;
  * all others that run their words are only known by name, for rules that forbid. Pure; any thread.
  */
 #include "shell/shell_runner.h"
@@ -41,7 +41,7 @@ static bool is_number(struct str s)
     return s.len;
 }
 
-/* The options of one wrapper: those that stand alone, those with a value behind them. */
+/* The options of one wrapper: those that stand alone, those followed by a value. */
 struct wrapper {
     struct str name;
     const char *alone;  /* "--foreground -v"; "--signal=" takes what follows the sign */
@@ -173,7 +173,7 @@ bool shell_part_is(const struct shell_part *p, const char *name)
 #define SHELLS "sh bash zsh dash ksh mksh ash fish csh tcsh busybox"
 /* Programs that run a text. */
 #define TEXT_RUNNERS SHELLS " eval su watch ssh script trap alias flock env tmux at batch parallel"
-/* Programs that run the words behind them. */
+/* Programs that run the words after them. */
 #define RUNNERS                                                                                    \
     SHELLS                                                                                         \
     " eval sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "      \

@@ -1,6 +1,6 @@
 /*
- * Who runs a simple command: what stands in front of it without changing what it is, and programs
- * that run the words behind them.
+ * What runs a simple command: prefixes that do not change its meaning, and programs that run the
+ * words after them.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ struct shell_word;
  * wrapper, or not one that is understood to the end. */
 size_t shell_wrapper_len(const struct shell_part *p, size_t from);
 
-/* NAME=value, in front of a command, of a variable that changes how output looks and not what is
- * run. */
+/* NAME=value, in front of a command, of a variable that changes the look of output and not the
+ * program. */
 bool shell_is_safe_assignment(const struct shell_word *w);
 
 /* The same part without safe assignments and wrappers, xargs -0 among them; its words are those of
@@ -35,8 +35,8 @@ struct str shell_part_program(const struct shell_part *p);
 bool shell_part_is_shell(const struct shell_part *p);
 /* A program that runs a text it is given as one word: sh -c, eval, su -c, ssh, watch. */
 bool shell_part_runs_text(const struct shell_part *p);
-/* Where a program that it runs may be named: behind sudo, env and the like, behind -exec for find,
- * behind what says so to others (docker exec, git bisect run). words.len: it runs none. ret_names
- * is how many words in a row may be the program, options and their values aside: of "ssh host rm x"
+/* Where a program that it runs may be named: after sudo, env and similar, after -exec for find,
+ * after such words of others (docker exec, git bisect run). words.len: it runs none. ret_names is
+ * how many words in a row may be the program, options and their values aside: of "ssh host rm x"
  * the second one is. */
 size_t shell_part_runs_from(const struct shell_part *p, size_t *ret_names);

@@ -72,9 +72,9 @@ void shell_leave(struct shell_scan *c);
 /* Commands up to what cannot start one: the end, ")", ";;" or a word that closes ("done"). Returns
  * how many there were. */
 size_t shell_scan_list(struct shell_scan *c);
-/* The commands of a text of its own, a level further down. */
+/* The commands of a separate text, a level further down. */
 void shell_scan_text(struct shell *s, struct str in, unsigned depth);
-/* Behind "$(", "<(" or "(": commands and their ")". */
+/* After "$(", "<(" or "(": commands and their ")". */
 void shell_scan_nested(struct shell_scan *c);
 
 void shell_skip_blanks(struct shell_scan *c); /* and continued lines */
@@ -95,7 +95,7 @@ void shell_set_variable(struct shell *s, struct str name, struct str value);
 
 /* True when a compound command or a function stood here. */
 bool shell_scan_compound(struct shell_scan *c);
-/* Behind "name()": the body. */
+/* After "name()": the body. */
 void shell_scan_function(struct shell_scan *c, struct str name);
 
 /* --- shell_redirect.c ----------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ void shell_scan_function(struct shell_scan *c, struct str name);
 void shell_scan_redirect(struct shell_scan *c);
 /* All that stand here. */
 void shell_scan_redirects(struct shell_scan *c);
-/* Behind a newline: the bodies of the here-documents that the line announced. */
+/* After a newline: the bodies of the here-documents that the line announced. */
 void shell_scan_heredocs(struct shell_scan *c);
 
 /* --- shell_word.c --------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ void shell_scan_single(struct shell_scan *c, struct shell_word *w, struct buf *t
 void shell_scan_dollar(struct shell_scan *c, struct shell_word *w, struct buf *text,
                        bool in_quotes);
 void shell_scan_backtick(struct shell_scan *c, struct shell_word *w, bool in_quotes);
-/* Behind "((", wherever it stands: arithmetic and its "))". False, and nothing is read, when it is
+/* After "((", wherever it stands: arithmetic and its "))". False, and nothing is read, when it is
  * none. */
 bool shell_scan_arithmetic(struct shell_scan *c);
 /* What the text set it to last; NULL: nothing. */

@@ -1,6 +1,6 @@
 /*
  * shell_simple: simple commands, and the variables they set. Assignments are remembered, so that
- * what comes behind them is read as the shell will: "x=rm; $x a". Any thread.
+ * later commands are read as the shell will: "x=rm; $x a". Any thread.
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ void shell_end_part(struct shell_scan *c, struct shell_part *part)
     *part = (struct shell_part){0};
 }
 
-/* Behind "name=(": the elements. */
+/* After "name=(": the elements. */
 static void scan_array(struct shell_scan *c, struct shell_word *w)
 {
     size_t start = (size_t)(w->raw.ptr - c->in.ptr);

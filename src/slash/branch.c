@@ -1,5 +1,5 @@
 /*
- * /branch: go on with a copy of this session; the session itself stays as it is.
+ * /branch: continue with a copy of this session; the session itself stays as it is.
  */
 #include "base/err.h"
 #include "base/file.h"

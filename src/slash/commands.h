@@ -9,6 +9,6 @@
 #include "slash/commands.def"
 #undef COMMAND
 
-/* In no list: what is typed behind "!" and "#". */
+/* In no list: input after "!" and "#". */
 extern const struct slash_command slash_shell_entry;
 extern const struct slash_command slash_note_entry;

@@ -25,7 +25,7 @@ const struct slash_command slash_config_entry = {
     .run = config_run,
 };
 
-/* What is changed most, by a choice. */
+/* The settings changed most often, with their choices. */
 static const struct {
     const char *key, *unset, *says; /* what holds when it is not set; what it is */
 } common[] = {
@@ -67,7 +67,7 @@ static void config_apply(struct slash_call *call, const char *key)
     }
     if (row && row->types & KEY_BOOL)
         value = conf_get_bool(conf, key, false) ? STR("true") : STR("false");
-    if (call->front) /* empty: no longer set, so as it comes */
+    if (call->front) /* empty: no longer set, so the default */
         (void)call->front->set(call->front->arg, str_of(key), value);
 }
 

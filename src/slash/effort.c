@@ -1,6 +1,6 @@
 /*
  * /effort: how hard the model shall think. Confirming writes the user's settings and counts for
- * this session at once; a variable that is set wins over the settings, and is told.
+ * this session at once; a variable that is set wins over the settings, and is reported.
  */
 #include "llm/effort.h"
 
@@ -36,7 +36,9 @@ static const char *effort_variable(const struct conf *conf, const char **ret_val
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const char *value = conf_env(conf, names[i]);
 
-        if (value && *value) {
+        enum effort level;
+
+        if (value && effort_parse(str_of(value), &level)) {
             *ret_value = value;
             return names[i];
         }
@@ -66,6 +68,21 @@ static void effort_say(struct slash_call *call)
                    variable, value);
 }
 
+/* The environment was set for this run on purpose, or by a script that wraps tenax. */
+static bool effort_is_overridden(struct slash_call *call)
+{
+    const char *value = NULL;
+    const char *variable = effort_variable(host_conf(call->host), &value);
+
+    if (!variable)
+        return false;
+    slash_sayf(call, INK_YELLOW,
+               "%s=%s is set and wins, so the effort stays as it is. To change it, unset %s and "
+               "start tenax again.\n",
+               variable, value, variable);
+    return true;
+}
+
 static int effort_set(struct slash_call *call, struct str name, struct err *err)
 {
     enum effort wanted = EFFORT_UNSET;
@@ -81,6 +98,8 @@ static int effort_set(struct slash_call *call, struct str name, struct err *err)
                        "there is no effort '%.*s': low, medium, high, xhigh, "
                        "max, or auto",
                        STR_ARG(str_clip(name, 40)));
+    if (effort_is_overridden(call))
+        return 0;
     if (automatic ? slash_save(call, "effortLevel", /*value=*/NULL, err) < 0
                   : slash_save_text(call, "effortLevel", name, err) < 0)
         return -1;

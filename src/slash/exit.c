@@ -1,5 +1,5 @@
 /*
- * /exit: leave. Without a front end there is nobody to leave: the end of input does it.
+ * /exit: quit. Without a front end there is nothing to quit: the end of input does it.
  */
 #include "host/host.h"
 #include "slash/inside.h"

@@ -46,7 +46,8 @@ static bool read_index(struct str s, size_t *ret, size_t *ret_len)
     size_t i = 0;
 
     for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
-        n = n < 10000 ? n * 10 + (size_t)(s.ptr[i] - '0') : n; /* nobody types so many words */
+        n = n < 10000 ? n * 10 + (size_t)(s.ptr[i] - '0')
+                      : n; /* longer than any real command line */
     *ret = n;
     *ret_len = i;
     return i > 0;
@@ -225,7 +226,7 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
     return 0;
 }
 
-/* Behind the text, when it is a file that may be read without asking; else it stays a word. */
+/* After the text, when it is a file that may be read without asking; else it stays a word. */
 static void add_file(struct expansion *x, struct str name, struct buf *ret)
 {
     struct workspace *w = expansion_workspace(x);
@@ -313,8 +314,8 @@ static int expand_body(struct expansion *x, struct str body, struct buf *ret, st
     return buf_check(ret, err);
 }
 
-/* What the frontmatter grants counts where somebody has vouched for the file: the user's own, or a
- * project that a person has trusted. */
+/* The frontmatter's grants count where the file is trusted: the user's own, or a project that the
+ * user has trusted. */
 static void take_grants(struct slash_call *call, const struct own_command *c)
 {
     bool vouched = c->level != LEVEL_PROJECT || conf_is_trusted(host_conf(call->host));

@@ -1,17 +1,16 @@
 /*
  * A command file becomes words for the model (own.h).
  *
- *   $ARGUMENTS            all that was typed behind the name
+ *   $ARGUMENTS            all text after the name
  *   $ARGUMENTS[0], $0 …   one word of it
  *   $name                 the word of that place in the frontmatter's `arguments`
  *   ${CLAUDE_SESSION_ID}, ${CLAUDE_EFFORT}, ${CLAUDE_SKILL_DIR}, ${CLAUDE_PROJECT_DIR}; of a plugin
  *                         also plugin_variable()
  *   !`command`, ```! …    its output; it must be allowed, and must succeed
- *   @path                 the file's content goes behind the text
+ *   @path                 the file's content is appended to the text
  *
- * Arguments are put in behind the reading of the file: what is typed can bring neither commands nor
- * files of its own. Where the file names no arguments they are said at the end. The commands'
- * thread.
+ * Arguments are put in after the file was parsed: they can bring neither commands nor files. Where
+ * the file names no arguments they are appended at the end. The commands' thread.
  */
 #pragma once
 
@@ -26,7 +25,7 @@ struct slash_call;
 
 #define EXPAND_MAX_FILES 20
 #define EXPAND_MAX_FILE ((size_t)256 << 10)
-#define EXPAND_MAX_ALL (3 << 20) /* of all files together; what is left out is named */
+#define EXPAND_MAX_ALL (3 << 20) /* of all files together; omitted ones are named */
 #define EXPAND_MAX_COMMANDS 50
 
 /* Fills in arguments and names alone; pure. used: whether any of them is named. */

@@ -28,7 +28,7 @@ static const struct {
     {"$file and $level, $files", "one and two three, $files", true},
     {"${CLAUDE_SESSION_ID} ${CLAUDE_PROJECT_DIR} ${CLAUDE_SKILL_DIR} ${CLAUDE_EFFORT} ${HOME}",
      "id /work /skill high ${HOME}", false},
-    {"costs $5", "costs ", true}, /* as the reference has it: a sixth word that nobody typed */
+    {"costs $5", "costs ", true}, /* as the reference has it: an untyped sixth word */
     {"costs $5k", "costs $5k", false},
     {"$99999.", ".", true},
 };

@@ -1,6 +1,6 @@
 /*
- * What a front end with a person can do for a command: let them choose, show a panel, change how
- * it looks, go to another session.
+ * What an interactive front end can do for a command: offer a choice, show a panel, change the
+ * display, go to another session.
  *
  * A command asks; the front end answers when it can. All functions are called on the commands'
  * thread; those that ask wait (ERR_CANCELLED: the person left it, or the command was cancelled).
@@ -20,7 +20,7 @@ struct err;
 
 struct choice {
     struct str label;
-    struct str detail;  /* faint, behind it; may be empty */
+    struct str detail;  /* faint, after it; may be empty */
     struct str preview; /* shown while the cursor is on it, several lines; may be empty */
     bool is_current;    /* the one in force */
     bool is_off;        /* can be seen but not chosen */
@@ -59,6 +59,8 @@ struct slash_front {
                 struct err *err);
     /* Long text to be read in the transcript view's manner; Markdown. Returns at once. */
     void (*show)(void *arg, struct str title, struct str text);
+    /* The conversation of an agent, by its id, in the place of the main one's. Returns at once. */
+    void (*view)(void *arg, struct str id);
     int (*cols)(void *arg); /* cells of a line of what a command says, before it is broken */
     /* Into the clipboard: where they are now, as in "3 bytes are in …"; NULL: it cannot. */
     const char *(*copy)(void *arg, struct str text, struct cancel *cancel);

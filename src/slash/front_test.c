@@ -1,6 +1,6 @@
 /*
- * Commands with a person in front of them, who chooses, edits and leaves as the rows say: on a real
- * session with a scripted model. The last test goes through the commands' thread.
+ * Interactive commands: the user chooses, edits and leaves as the rows say, on a real session with
+ * a scripted model. The last test goes through the commands' thread.
  */
 #include "slash/front.h"
 
@@ -41,7 +41,7 @@ struct person {
     bool refuses;    /* set() and copy() */
     bool interrupts; /* in the middle of a choice */
     bool was_interrupted;
-    bool stays; /* what is gone to is not there */
+    bool stays; /* the target does not exist */
     struct buf done;
     struct gate gate; /* of what follows */
     bool has_left;
@@ -99,7 +99,7 @@ static int front_edit(void *arg, struct str title, struct buf *text, struct canc
         return err_set(err, ERR_CANCELLED, "left");
     if (strcmp(words, "Enter") == 0)
         return 0;          /* as it stands */
-    if (words[0] == '!') { /* "! TEXT": somebody else writes it meanwhile */
+    if (words[0] == '!') { /* "! TEXT": another process writes it at the same time */
         put("w/AGENTS.md", strchr(words, ' ') + 1);
         words = "Mine.";
     }
@@ -297,6 +297,36 @@ static const struct row {
      .text = "/h/.tenax/CLAUDE.md"},
     {.command = "#", .args = "And this", .picks = {"For this project"}, .text = "/w/CLAUDE.md"},
     {.command = "#", .args = "", .text = "which note?", .code = ERR_BAD_INPUT},
+    {.command = "tasks", .text = "No agent or command runs"},
+    {.command = "tasks",
+     .args = "kill nobody",
+     .text = "no background command 'nobody'",
+     .code = ERR_NOT_FOUND},
+    {.command = "tasks", .args = "kill all", .text = "Stopping 0 agents and 0 commands."},
+    {.command = "team", .text = "This session has no team."},
+    {.command = "team", .args = "grill x", .text = "usage: /team", .code = ERR_BAD_INPUT},
+    {.command = "agents", .picks = {NULL}, .text = "left", .code = ERR_CANCELLED},
+    {.command = "agents", .args = "edit Explore", .text = "is built-in", .code = ERR_UNSUPPORTED},
+    {.command = "agents", .args = "show nobody", .text = "no agent type", .code = ERR_NOT_FOUND},
+    {.command = "agents",
+     .picks = {"New agent", "This project (.tenax/agents)", "Start from a template"},
+     .edits = {"linter", "Finds style errors.", "Enter"},
+     .text = "/w/.tenax/agents/linter.md"},
+    {.command = "agents",
+     .args = "new linter again",
+     .picks = {"This project (.tenax/agents)", "Start from a template"},
+     .text = "/agents edit linter",
+     .code = ERR_BUSY},
+    {.command = "agents",
+     .args = "new ../linter x",
+     .picks = {"All my projects", "Start from a template"},
+     .text = "is no name for an agent",
+     .code = ERR_BAD_INPUT},
+    {.command = "agents",
+     .picks = {"linter", "Edit it"},
+     .edits = {"---\nname: linter\n---\nNo description.\n"},
+     .text = "description"},
+    {.command = "agents", .args = "edit linter", .text = "no agent type", .code = ERR_NOT_FOUND},
     {.command = "permissions",
      .args = "add",
      .picks = {"Deny", "This session"},
@@ -627,7 +657,7 @@ static void await(struct person *me)
     gate_give(&me->gate);
 }
 
-/* What is sent behind commands keeps its place; what only a front end can do is done. */
+/* Input after commands keeps its place; actions of a front end are carried out. */
 static void test_thread(void **state)
 {
     struct person *me = &bench.person;
@@ -638,7 +668,7 @@ static void test_thread(void **state)
     buf_init(&me->done, 4096);
     memset(me->picks, 0, sizeof(me->picks));
     me->stays = true;
-    say("/clear"); /* what is behind it is for this session after all */
+    say("/clear"); /* later input is for this session after all */
     say("/mine own work");
     say("/version");
     say("hello");

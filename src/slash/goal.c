@@ -1,6 +1,6 @@
 /*
- * /goal: what was typed is read (goal/argument/argument.h) and done (goal/goal.h); a person is
- * asked before a goal is replaced, and edits one in place. The commands' thread.
+ * /goal: the argument is parsed (goal/argument/argument.h) and carried out (goal/goal.h); the user
+ * is asked before a goal is replaced, and edits one in place. The commands' thread.
  */
 #include "goal/goal.h"
 
@@ -37,8 +37,8 @@ static bool goal_is_open(struct slash_call *call, struct arena *arena, struct st
            goal_confirms_replace(ret);
 }
 
-/* Enter at the first question is a no, and goals need a yes: whoever asks for one is asked again.
- * What comes of it is said by the goal's own gate. */
+/* Enter at the first question declines, and goals need approval: a user who requests one is asked
+ * again. The goal's own gate reports the outcome. */
 static int goal_ask_trust(struct slash_call *call, struct err *err)
 {
     if (conf_is_trusted(host_conf(call->host)))
@@ -51,7 +51,7 @@ static bool goal_is_begun_by(enum goal_verb verb)
     return verb == GOAL_SET || verb == GOAL_NEXT || verb == GOAL_RESUME;
 }
 
-/* A person who sets a second goal says what becomes of the first. */
+/* A user who sets a second goal decides about the first. */
 static int goal_ask_replace(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     /* What does away with something is not under the cursor. */
@@ -117,7 +117,7 @@ static void goal_find_scripts(const char *dir, const struct strv *checks, struct
     }
 }
 
-/* A script that a check runs may be what decides, or what is to be written: only the user knows. */
+/* A script that a check runs may be part of the criterion, or of the task: only the user knows. */
 static int goal_ask_scripts(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     static const struct choice answers[] = {
@@ -160,7 +160,7 @@ static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, st
     return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
 }
 
-/* What was typed, or what it means where somebody has read it already. */
+/* The typed text, or its meaning where it has been parsed already. */
 static struct str goal_typed(const struct slash_call *call, const struct goal_argument *what)
 {
     if (call->args.len)
@@ -168,7 +168,7 @@ static struct str goal_typed(const struct slash_call *call, const struct goal_ar
     return what->verb == GOAL_SET ? buf_str(&what->text) : STR("resume");
 }
 
-/* A check with a typing error never holds; but it may name what is to be written. */
+/* A check with a typing error never passes; but it may name a file that is yet to be written. */
 static int goal_ask_check(void *arg, struct str complaint, struct err *err)
 {
     static const struct choice answers[] = {

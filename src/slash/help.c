@@ -1,5 +1,5 @@
 /*
- * /help: the table, as a person reads it; or one row of it.
+ * /help: the table for users; or one row of it.
  */
 #include "base/err.h"
 #include "base/strv.h"
@@ -78,7 +78,7 @@ static int help_one(struct slash_call *call, struct str name, struct err *err)
     return 0;
 }
 
-/* The keys that nobody finds by chance. */
+/* The keys that are hard to find by chance. */
 static void help_keys(struct slash_call *call)
 {
     static const struct {

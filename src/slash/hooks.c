@@ -16,7 +16,7 @@ const struct slash_command slash_hooks_entry = {
     .run = hooks_list_run,
 };
 
-/* What was registered while the session runs: the goal, skills. */
+/* Hooks registered while the session runs: the goal, skills. */
 static size_t say_session(struct slash_call *call)
 {
     CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(host_hooks(call->host));

@@ -1,7 +1,7 @@
 /*
  * What commands share; for src/slash only.
  *
- * An answer is said twice at once, as text and with colors: use either these functions or
+ * An answer is written twice at once, as text and with colors: use either these functions or
  * call->text alone. All of it is the commands' thread.
  */
 #pragma once
@@ -42,8 +42,8 @@ void slash_call_release(struct slash_call *call);
 /* Words between white space; a part in quotes is one. */
 void slash_words(struct str text, struct strv *ret);
 
-/* Into the user's settings, and for this session at once. What they should know goes behind the
- * answer. value: JSON; NULL: the key is taken out. */
+/* Into the user's settings, and for this session at once. Notes for the user follow the answer.
+ * value: JSON; NULL: the key is removed. */
 int slash_save(struct slash_call *call, const char *key, const struct str *value, struct err *err);
 int slash_save_text(struct slash_call *call, const char *key, struct str value, struct err *err);
 
@@ -61,7 +61,6 @@ void slash_add_line(struct buf *out, struct str text, size_t max_chars);
 /* The conversation in words, its newest part, oldest first. */
 void slash_add_talk(struct buf *out, const struct recall *past, size_t max);
 
-/* Going back to before a message, and waiting until it is done; `text` of the call gets what was.
- */
+/* Goes back to before a message, and waits until it is done; `text` of the call gets the result. */
 int slash_go_back(struct slash_call *call, struct str message, bool files, bool conversation,
                   struct err *err);

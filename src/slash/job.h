@@ -35,7 +35,7 @@ struct slash {
     struct thread *thread;
     struct slash_end end;
     struct cancel *running; /* of the command at work; NULL: none is */
-    bool is_left;           /* for another session: what is unread now is for that one */
+    bool is_left;           /* for another session: unread input is now for that one */
     struct own_now *own;
 };
 
@@ -47,9 +47,9 @@ enum job_kind {
 };
 
 struct job {
-    struct input_order order; /* of a job that nobody has typed */
+    struct input_order order; /* of a job that was not typed */
     enum job_kind kind;
-    int64_t until_ms; /* when nobody waits for it any more; 0: somebody always does */
+    int64_t until_ms; /* when no caller waits for it any more; 0: one always does */
     const struct slash_command *command;
     struct agent_input *input; /* claimed in the queue */
     bool is_passed;            /* it is no longer: it waits for its turn, or has failed */

@@ -1,6 +1,5 @@
 /*
- * /login: which keys there are, and how to give one. A key is never typed here: what is typed in a
- * session is kept.
+ * /login: lists keys, and how to add one. A key is never typed here: input of a session is stored.
  */
 #include "base/strv.h"
 #include "conf/conf.h"

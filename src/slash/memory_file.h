@@ -1,6 +1,6 @@
 /*
- * A memory file that is changed: read, then written where its links lead to, with the mode it has,
- * and only if nobody else has written it in between.
+ * A change of a memory file: read, then written to the target of its links, with its mode, and only
+ * if nothing else has written it in between.
  */
 #pragma once
 
@@ -23,6 +23,6 @@ struct memory_file {
     }
 
 int memory_file_read(struct memory_file *m, const char *path, struct err *err);
-/* ERR_BUSY: it is no longer what was read. ERR_TOO_BIG: the text was cut. */
+/* ERR_BUSY: it differs from the text that was read. ERR_TOO_BIG: the text was cut. */
 int memory_file_write(const struct memory_file *m, const struct buf *text, struct err *err);
 void memory_file_release(struct memory_file *m);

@@ -1,6 +1,5 @@
 /*
- * note: what is typed behind "#" goes into a memory file; which one, the person says. The row is in
- * no list.
+ * note: text after "#" goes into a memory file; the user chooses which one. The row is in no list.
  */
 #include "base/err.h"
 #include "base/file.h"

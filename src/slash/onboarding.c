@@ -1,6 +1,6 @@
 /*
- * /onboarding: what of a first run is settled, and each of its questions once more. What is asked
- * is the business of others: the theme's of /theme, trust that of host/trust.h.
+ * /onboarding: the settled questions of a first run, and each of them once more. The questions
+ * belong to others: the theme's to /theme, trust to host/trust.h.
  */
 #include <string.h>
 

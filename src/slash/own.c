@@ -341,7 +341,7 @@ static void keep(struct own_list *l, struct own_command *c)
     strv_release(&c->paths);
 }
 
-/* The text behind a frontmatter that does not parse. */
+/* The text after a frontmatter that does not parse. */
 static struct str body_behind(struct str text)
 {
     size_t end = str_find(str_from(text, 3), STR("\n---"));

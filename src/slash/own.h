@@ -14,7 +14,7 @@
  * The folders near files that the session has read count too: a skill of sub/.claude/skills joins
  * when something below sub was read.
  *
- * A list is made once and never changes; whoever wants the present one asks own_is_fresh() (a
+ * A list is made once and never changes; callers that want the present one call own_is_fresh() (a
  * stat() for each folder and file) and makes a new one. Any thread.
  */
 #pragma once

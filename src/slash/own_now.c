@@ -30,7 +30,7 @@ struct own_now {
     atomic_int refs;
     struct host *host;
     struct lock lock;        /* of what follows */
-    struct own_list *list;   /* that counts; NULL: nobody has asked */
+    struct own_list *list;   /* the current one; NULL: not requested yet */
     struct own_list *denied; /* refused by a hook; NULL: none */
     struct strv near;        /* folders below the project whose files were read */
     struct map loaded;       /* "agent name digest" of texts that are in a conversation */
@@ -79,7 +79,7 @@ static void now_near(struct own_now *n, struct strv *ret)
     lock_give(&n->lock);
 }
 
-/* Reads what is there, and it counts. Yours. */
+/* Reads the files, and makes them current. Yours. */
 static struct own_list *now_read(struct own_now *n, bool keeps_texts)
 {
     CLEANUP(strv_release) struct strv near = STRV_INIT;
@@ -118,7 +118,7 @@ static void now_look(void *arg)
         return;
     list = now_ref(n, &n->list);
     denied = now_ref(n, &n->denied);
-    if (!list || !list->keeps_texts) { /* nothing to compare with: what is there now counts */
+    if (!list || !list->keeps_texts) { /* nothing to compare with: the current files count */
         own_list_unref(now_read(n, /*keeps_texts=*/true));
         return;
     }
@@ -169,7 +169,7 @@ struct host *own_now_host(const struct own_now *n)
 
 /* ---- What the model knows ---- */
 
-/* A folder below the one worked in that has skills of its own. */
+/* A folder below the working folder with skills. */
 static bool has_skills(const char *dir)
 {
     static const char *const homes[] = {".agents/skills", ".claude/skills", ".tenax/skills"};

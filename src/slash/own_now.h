@@ -1,10 +1,10 @@
 /*
- * The commands and skills that count in a session now, and what its model has heard of them.
+ * The commands and skills in use in a session now, and the part that its model knows.
  *
- * The folders are looked at when somebody wants a command, and read anew when a file has changed.
- * Where ConfigChange hooks want to hear of `skills`, they are asked first, whenever the session
- * looks at its settings (host_on_reload()): until they have allowed it, and when they refuse, the
- * texts that were read before stay in use. Any thread.
+ * The folders are checked when a command is needed, and read anew when a file has changed. If
+ * ConfigChange hooks watch `skills`, they are called first, whenever the session checks its
+ * settings (host_on_reload()): until they have allowed it, and when they refuse, the old texts stay
+ * in use. Any thread.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct buf;
 /* Shared with the host, which is alive until its own reference goes. */
 struct own_now *own_now_new(struct host *h);
 void own_now_unref(struct own_now *n); /* NULL is fine */
-/* Asks nobody; yours. */
+/* Without hooks; yours. */
 struct own_list *own_now_get(struct own_now *n);
 struct host *own_now_host(const struct own_now *n);
 /* For host_set_listing(); arg is the own_now. */
@@ -32,5 +32,5 @@ void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
 bool own_now_loads(struct own_now *n, const char *agent, struct str name, struct str body);
 /* Skills that were listed with a shortened description, and without one. */
 void own_now_shortened(struct own_now *n, size_t *ret_cut, size_t *ret_bare);
-/* The folders whose changes hooks want to hear of; none while no hook does, or nothing was read. */
+/* The folders that hooks watch; none while there is no such hook, or nothing was read. */
 void own_now_folders(struct own_now *n, struct strv *ret);

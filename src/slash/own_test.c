@@ -1,6 +1,6 @@
 /*
- * Which files are commands, what their frontmatter says, who wins, what is refused, and that a
- * change is noticed.
+ * Which files are commands, their frontmatter, precedence, refused files, and that changes are
+ * noticed.
  */
 #include "slash/own.h"
 
@@ -232,7 +232,7 @@ static void test_changes(void **state)
     assert_false(own_is_fresh(one, conf, NULL));
 }
 
-/* What was read stays as it was, and what is different is named. */
+/* Texts already read stay as they were, and differences are listed. */
 static void test_texts_kept(void **state)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

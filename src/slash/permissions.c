@@ -89,8 +89,8 @@ static void warn_unknown_tool(struct slash_call *call, struct str rule)
         slash_sayf(call, INK_YELLOW, "There is no tool %.*s in this session.\n", STR_ARG(tool));
 }
 
-/* Settings of a folder that nobody trusts allow nothing: a rule written there would seem to count
- * until the session ends. */
+/* Settings of an untrusted folder allow nothing: a rule written there would seem to count until the
+ * session ends. */
 static int check_trust(struct slash_call *call, struct str list, const char *destination,
                        struct err *err)
 {

@@ -56,7 +56,7 @@ int prompt_command(const struct slash_call *call, struct str name, struct agent_
     return 0;
 }
 
-/* What it grants holds for a turn of its own, and must not hold for one that runs already. */
+/* Its grants apply to a separate turn, and must not apply to one that runs already. */
 static bool prompt_grants(const struct slash_call *call)
 {
     return call->allow.len || call->deny.len || call->only.len || call->model.len || call->effort;

@@ -1,5 +1,5 @@
 /*
- * What a command has to say to the model, sent in the place of what was typed.
+ * A command's prompt for the model, sent in place of the typed text.
  *
  * In the conversation it stands as viewers of transcripts know it: which command it was, then its
  * words. What holds for its turn alone (rules, model, effort) goes with it. The commands' thread.

@@ -1,5 +1,5 @@
 /*
- * /recap: where things stand, in a sentence or two, for somebody who comes back. The model is asked
+ * /recap: the current state in a sentence or two, for a user who comes back. The model is asked
  * beside the conversation, which stays as it is.
  */
 #include "agent/recall.h"

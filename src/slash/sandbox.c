@@ -102,7 +102,7 @@ static int change_hosts(struct slash_call *call, struct str host, bool add, stru
     return 0;
 }
 
-/* The row behind the fixed ones is the first host. */
+/* The row after the fixed ones is the first host. */
 static int sandbox_pick(struct slash_call *call, struct err *err)
 {
     static const char *const words[] = {"auto", "on", "off"};

@@ -1,5 +1,5 @@
 /*
- * shell: one command to its end; and the row of what is typed behind "!", which is in no list.
+ * shell: runs one command to its end; and the row of input after "!", which is in no list.
  */
 #include "slash/shell.h"
 
@@ -246,7 +246,7 @@ static int shell_row_run(struct slash_call *call, struct err *err)
     }
     slash_say(call, INK_PLAIN, buf_str(&r.out));
     slash_say(call, INK_RED, buf_str(&r.err));
-    if (rc < 0) /* what was read of it is part of the conversation all the same */
+    if (rc < 0) /* the part that was read is still part of the conversation */
         slash_say(call, INK_YELLOW, STR("\nInterrupted"));
     else if (r.timed_out)
         slash_sayf(call, INK_YELLOW, "\nEnded after %d s", (int)(SHELL_TIMEOUT_MS / 1000));

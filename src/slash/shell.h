@@ -1,9 +1,9 @@
 /*
- * Commands of the shell that a person, or a command file of theirs, runs.
+ * Shell commands that the user, or a command file of theirs, runs.
  *
- * What is typed behind "!" is the person's own act: no rules, no sandbox, as in their shell. What
- * stands in a command file is somebody's text: the permission rules decide, nobody is asked, and it
- * is confined as the model's commands are. The commands' thread.
+ * Input after "!" is the user's own act: no rules, no sandbox, as in their shell. The text of a
+ * command file may come from others: the permission rules decide without asking, and it is confined
+ * like the model's commands. The commands' thread.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct workspace;
 typedef void (*shell_tail_fn)(void *arg, struct str tail);
 
 struct shell_result {
-    shell_tail_fn tell; /* set beforehand: called now and then while it runs; NULL: nobody looks */
+    shell_tail_fn tell; /* set beforehand: called now and then while it runs; NULL: not needed */
     void *tell_arg;
     struct buf out, err;
     int code; /* exit code, or 128 + signal */

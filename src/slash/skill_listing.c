@@ -24,8 +24,8 @@
 
 struct line {
     const struct own_command *skill;
-    struct str text; /* what is said of it, whole */
-    size_t room;     /* characters of it that are said */
+    struct str text; /* its description, complete */
+    size_t room;     /* characters of it to show */
     size_t chars;    /* of it all */
 };
 
@@ -63,7 +63,7 @@ void skill_listing_release(struct skill_listing *l)
     *l = (struct skill_listing)SKILL_LISTING_INIT;
 }
 
-/* ---- What was said before ---- */
+/* ---- Earlier announcements ---- */
 
 static void recall_block(struct skill_listing *l, struct str block)
 {
@@ -220,9 +220,9 @@ static void line_text(const struct line *it, struct buf *ret)
         buf_adds(ret, CUT);
 }
 
-/* ---- What is said ---- */
+/* ---- The announcement ---- */
 
-/* Nothing new: what was told is what is there, or a shortened form of it. */
+/* Nothing new: the known text is the current one, or a shortened form of it. */
 static bool is_told(const struct skill_listing *l, const struct line *it)
 {
     const char *told = map_get(&l->told, it->skill->name);

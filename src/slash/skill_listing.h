@@ -1,10 +1,10 @@
 /*
- * The skills that the model may call, as it is told of them.
+ * The skills that the model may call, as announced to it.
  *
- * All of them are announced once, before the first input, one line each; later inputs say what is
- * new, changed or gone. The announcement has a budget: when the lines do not fit, descriptions are
- * cut to a common length, and in the end left out, but a name never is. What was announced can be
- * read back from the reminders of a resumed session, so nothing is stored beside them.
+ * All of them are announced once, before the first input, one line each; later inputs add changes.
+ * The announcement has a budget: when the lines do not fit, descriptions are cut to a common
+ * length, and in the end left out, but a name never is. Announcements are read back from the
+ * reminders of a resumed session, so nothing is stored beside them.
  *
  * One thread at a time.
  */
@@ -44,9 +44,9 @@ struct skill_listing_spec {
     size_t budget;           /* characters of all lines */
     bool is_trusted;         /* the project's skills count */
 };
-/* What the model is to be told now: a <system-reminder> block and its attachment line, or nothing.
- */
+/* The next announcement for the model: a <system-reminder> block and its attachment line, or
+ * nothing. */
 void skill_listing_say(struct skill_listing *l, const struct skill_listing_spec *spec,
                        struct buf *ret_block, struct buf *ret_attachment);
-/* Whether the model is told of it at all. */
+/* Whether it is announced to the model at all. */
 bool skill_is_listed(const struct own_command *c, const struct strv *seen, bool is_trusted);

@@ -112,7 +112,7 @@ static void test_budget(void **state)
             assert_true(block.len < rows[r].budget + 200 + 2 * 80);
         skill_listing_recall(&resumed, buf_str(&block));
         say(&resumed, &s, rows[r].budget, &nothing, &line);
-        assert_int_equal(nothing.len, 0); /* what was cut counts as told */
+        assert_int_equal(nothing.len, 0); /* cut text counts as announced */
     }
     mem_freep(&text);
 }

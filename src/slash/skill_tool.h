@@ -1,10 +1,10 @@
 /*
- * The Skill tool: the model calls what the user would type behind a slash.
+ * The Skill tool: the model calls commands that the user would type after a slash.
  *
- * A skill becomes a text in the user's place, behind the results of the step, and what it grants
- * holds for the agent that called it until its turn ends. One that grants permissions or brings
- * hooks is asked about; one that only brings text is not. A skill with `context: fork` runs as a
- * subagent, and its last answer is the result.
+ * A skill becomes a text in the user's place, after the results of the step, and its grants apply
+ * to the agent that called it until its turn ends. One that grants permissions or brings hooks is
+ * asked about; one that only brings text is not. A skill with `context: fork` runs as a subagent,
+ * and its last answer is the result.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * /skills: which skills and commands there are, who may call them, what each costs in the list that
- * the model gets, and what is wrong with the others.
+ * the model gets, and errors in the others.
  */
 #include "base/strv.h"
 #include "conf/conf.h"

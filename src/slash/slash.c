@@ -1,8 +1,8 @@
 /*
  * slash: the reader of a session's inputs (agent/input.h), and the thread that commands run on.
  *
- * Whoever sends something reads what is unread, as far as it is prompts; the first command is left
- * to the commands' thread, which is started by the first of them and reads on from there.
+ * The sender of input reads the unread part, as far as it is prompts; the first command is left to
+ * the commands' thread, which is started by the first of them and reads on from there.
  */
 #include "slash/slash.h"
 
@@ -176,8 +176,8 @@ static int slash_read_one(struct slash *s, struct agent_input *in, bool can_run,
     return rc;
 }
 
-/* Reads what is unread, in order; can_run: commands, too. -1: `mine`, or a thread for it, cannot be
- * had; what becomes of others is told as a notice. */
+/* Reads the unread input, in order; can_run: commands, too. -1: `mine`, or a thread for it, is
+ * impossible; problems with others become notices. */
 static int slash_read(struct slash *s, bool can_run, struct str mine, struct err *err)
 {
     struct inputs *q = host_inputs(s->host);
@@ -283,7 +283,7 @@ static void slash_stop(struct slash *s, bool is_left)
     s->is_left = is_left;
     lock_give(&s->lock);
     (void)slash_read(s, /*can_run=*/true, /*mine=*/STR(""),
-                     /*err=*/NULL); /* is not run, and says so */
+                     /*err=*/NULL); /* is not run, and reports that */
     if (s->anew)
         s->anew_release(s->anew_arg);
     mailbox_close(s->mailbox);
@@ -373,7 +373,7 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err)
     return slash_attend(s, str_of(uuid), err);
 }
 
-/* What nobody has typed. */
+/* An order that was not typed. */
 static int slash_order(struct slash *s, struct job *j, struct err *err)
 {
     struct agent_input in = {.order = &j->order};

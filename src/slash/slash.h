@@ -2,15 +2,15 @@
  * Slash commands, and the reader of a session's inputs (agent/input.h): which is a prompt, which a
  * command.
  *
- * They need a host and never a screen; what a front end with a person can do beside is front.h. To
- * add one: write slash/<name>.c with its row and its run function, and add it to commands.def and
- * meson.build. Lists (system/init, initialize, /help, docs/commands.md) print the rows;
- * slash_test fails while the docs differ.
+ * They need a host and never a screen; front.h has the extras of an interactive front end. To add
+ * one: write slash/<name>.c with its row and its run function, and add it to commands.def and
+ * meson.build. Lists (system/init, initialize, /help, docs/commands.md) print the rows; slash_test
+ * fails while the docs differ.
  *
  * A command may take its time (a goal's checks are run when it is set), so all of a session's run
- * on one thread, one after the other, and a front end does not wait for them. What is said after a
- * command that has not answered yet stays unread in the queue: order is kept. How a command ended
- * is told to observers (host_answer()).
+ * on one thread, one after the other, and a front end does not wait for them. Input after a command
+ * that has not answered yet stays unread in the queue: order is kept. Observers are notified of the
+ * end of a command (host_answer()).
  *
  * slash_send(), slash_attend(), slash_finish() and slash_interrupt() may be called from any thread.
  */
@@ -55,17 +55,17 @@ struct slash_call {
      * the user has typed it. */
     const struct tool_call *tool;
     const struct slash_front *front; /* NULL: there is no person to choose and look */
-    struct str args;                 /* behind the name, trimmed */
+    struct str args;                 /* after the name, trimmed */
     const char *source;              /* "built-in"; whose file it is: "user", "project", … */
-    /* Of /goal, when somebody has read the argument already; NULL: `args` counts. */
+    /* Of /goal, when the argument was parsed already; NULL: `args` counts. */
     struct goal_argument *goal;
-    bool is_client; /* a program asks (slash_ask()), not a person */
+    bool is_client; /* a program asks (slash_ask()), not the user */
     struct cancel *cancel;
     struct buf text; /* the answer */
     /* The same with colors (SGR), where it has some; for those who show it. */
     struct buf color;
-    /* What is said to the model in the place of what was typed; empty: nothing is. Only where the
-     * command has not been asked for by a program. */
+    /* The prompt for the model in place of the typed text; empty: none. Only where the command was
+     * not requested by a program. */
     struct buf prompt;
     bool is_skill;     /* the prompt is a skill's, which stays in use */
     bool is_own_words; /* the prompt is what the person has written, not what the command says */
@@ -96,8 +96,8 @@ struct slash_command {
 size_t slash_count(void);
 const struct slash_command *slash_at(size_t i);
 bool slash_is_listed(const struct slash_command *c, const struct conf *conf);
-/* All that can be typed now, the built-in commands that are listed and the person's own; slices are
- * in the arena. Waits for nobody. */
+/* All commands that can be typed now, the listed built-in ones and the user's own; slices are in
+ * the arena. Never waits. */
 struct slash_item {
     struct str name;
     struct str aliases; /* a blank between two */
@@ -118,33 +118,32 @@ void slash_write_docs(struct buf *out);
 void slash_write_list(struct buf *out); /* for a terminal: names and summaries */
 
 struct slash *slash_new(struct host *h, struct cancel *cancel);
-/* A person is there. Lent; before the first command. */
+/* An interactive front end is there. Lent; before the first command. */
 void slash_set_front(struct slash *s, const struct slash_front *front);
-/* Nobody is, but another session can be begun in the place of this one: how /clear does that. Waits
- * as front.h's go(); -1: this one stays. Before the first command; release is called when no
- * command will ask for it any more. */
+/* None is, but another session can be started in place of this one: how /clear does that. Waits as
+ * front.h's go(); -1: this one stays. Before the first command; release is called when no command
+ * will use it any more. */
 typedef int (*slash_anew_fn)(void *arg, struct err *err);
 void slash_set_anew(struct slash *s, slash_anew_fn fn, void *arg, void (*release)(void *arg));
 bool slash_can_begin_anew(const struct slash *s);
 /* The person's own commands and skills that count now (slash/own_now.h); yours: own_list_unref().
  * Waits for hooks that are asked about changes. */
 struct own_list *slash_own(struct slash *s);
-/* The folders of them that hooks want to hear of when something in them changes; host_reload() asks
- * them. */
+/* Their folders that hooks watch for changes; host_reload() runs the hooks. */
 void slash_own_folders(struct slash *s, struct strv *ret);
-/* Cancels the command that runs and waits for it; no other one is begun, and prompts that are
- * unread are kept for whoever resumes the session. Before host_free(); NULL is fine. */
+/* Cancels the running command and waits for it; no other one is started, and unread prompts are
+ * kept for a resumed session. Before host_free(); NULL is fine. */
 void slash_free(struct slash *s);
-/* The same for a session that is left for another, to which the queue is given: what is unread
- * stays in it. */
+/* The same for a session that is left for another, which gets the queue: unread input stays in
+ * it. */
 void slash_leave(struct slash *s);
 
 /* What the user or a client says: a command is run, everything else is for the model. Takes the
  * content of *input, also on failure. */
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
-/* Reads what is unread in the queue: the session has become able to. The first prompt has what the
- * agent lacks made, which takes its time. -1: that with this uuid could not be passed on; of others
- * a notice says so. */
+/* Reads the unread input in the queue: the session has become able to. The first prompt causes the
+ * missing parts of the agent to be made, which takes its time. -1: the one with this uuid could not
+ * be passed on; for others there is a notice. */
 int slash_attend(struct slash *s, struct str uuid, struct err *err);
 /* The command /goal with an argument that was read already; takes its content. */
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
@@ -154,10 +153,10 @@ int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err);
 typedef void (*slash_answer_fn)(void *arg, const struct slash_call *call, const struct err *err);
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
               int64_t wait_ms, slash_answer_fn fn, void *arg, struct err *err);
-/* The command at work, if there is one, ends as soon as it can and says so; what waits behind it
- * goes on. False: none is at work. Any thread. */
+/* Cancels the running command, if there is one; it ends as soon as it can and reports that; the
+ * queue continues. False: none is running. Any thread. */
 bool slash_interrupt(struct slash *s);
-/* host_finish() behind all commands. */
+/* host_finish() after all commands. */
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg);
 
 /* How commands went so far: the last failure's code (ERR_NONE: there was none), and whether one has

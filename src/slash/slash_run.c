@@ -35,7 +35,7 @@ static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
     lock_give(&s->lock);
 }
 
-/* Observers are told. */
+/* Notifies observers. */
 static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
                        const struct err *err)
 {
@@ -64,7 +64,7 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
     host_answer(s->host, &answer);
 }
 
-/* What is said after a switch is for the session that is switched to. */
+/* Input after a switch is for the next session. */
 static void slash_mark_left(struct slash *s, bool is_left)
 {
     lock_take(&s->lock);
@@ -72,7 +72,7 @@ static void slash_mark_left(struct slash *s, bool is_left)
     lock_give(&s->lock);
 }
 
-/* Nothing else is begun meanwhile: whether it is for this session is known then. */
+/* Nothing else is started until it is known whether that is for this session. */
 static void slash_go(const struct slash_call *call, enum front_switch how)
 {
     const struct slash_front *front = call->front;

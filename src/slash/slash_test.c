@@ -1,7 +1,7 @@
 /*
- * Which texts are commands and what stands behind them; words; what a person has typed; and that
- * the table is sound and docs/commands.md prints it. What commands do is shown by front_test and by
- * whole-program cases (tests/data/commands-*, goal-*).
+ * Which texts are commands and their arguments; words; user input; and that the table is sound and
+ * docs/commands.md prints it. front_test and whole-program cases (tests/data/commands-*, goal-*)
+ * test the effects of commands.
  */
 #include "slash/slash.h"
 

@@ -1,7 +1,8 @@
 /*
- * /statusline: the model sets up the status line as a person wishes it. For that turn it can read
- * and change the settings file and a script beside it, read where a shell's prompt is set, and do
- * nothing else; it asks before it changes anything or reads what is the shell's, as always.
+ * /statusline: the model sets up the status line as the user describes it. For that turn it can
+ * read and change the settings file and a script beside it, read the files that set a shell's
+ * prompt, and do nothing else; it asks before it changes anything or reads the shell's files, as
+ * always.
  */
 #include "conf/conf.h"
 #include "host/host.h"

@@ -94,7 +94,7 @@ static void add_answer(struct world *w)
     }
 }
 
-/* The leaf and what is above it by the lines' own parents, newest first. */
+/* The leaf and its ancestors by the lines' own parents, newest first. */
 static int own_path(const struct world *w, int *out, int max)
 {
     int n = 0;
@@ -464,7 +464,7 @@ static void insert(struct model *m, int at, int node)
 }
 
 /* One node at a time: a block goes before the first later one of the run of blocks, a result before
- * the first later one of the run of results behind them. */
+ * the first later one of the following run of results. */
 static void model_put_back(struct model *m, int leaf)
 {
     for (int pass = 0; pass < 2; pass++) {

@@ -1,6 +1,6 @@
 /*
- * What is kept of files, and what the lines say: every kind of file, several versions, a disk that
- * fails, several threads.
+ * Saved files, and the lines about them: every kind of file, several versions, a disk that fails,
+ * several threads.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -232,7 +232,7 @@ static void versions(void **state)
     end(&f);
 }
 
-/* Numbers in a file may be anybody's. */
+/* Numbers in a file may be anything. */
 static void odd_versions(void **state)
 {
     static const char *const versions[] = {"9223372036854775807", "-9223372036854775808", "1e300",
@@ -254,7 +254,7 @@ static void odd_versions(void **state)
         file_changes_add(&all, buf_str(&line), 0, STR("/"));
         assert_int_equal(all.list.len, 1);
         assert_int_equal(all.list.ptr[0]->version, 1);
-        assert_int_equal(all.list.ptr[0]->before.mode, 0600); /* not one that nobody can read */
+        assert_int_equal(all.list.ptr[0]->before.mode, 0600); /* not an unreadable one */
         file_history_recall(f.history, &all);
         edit(&f, "a", versions[i]);
         read_lines(&f, &all);

@@ -1,6 +1,6 @@
 /*
- * Files set back: one row per thing that can have happened to a file, told as a short story; and
- * what is left when tenax is killed in the middle.
+ * Restoring files: one row per kind of change of a file, told as a short story; and the state when
+ * tenax is killed in the middle.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -235,9 +235,9 @@ static void modes(void **state)
     } cases[] = {
         {"file a 0755 one;turn;edit a two", 0755},
         {"file a 0600 one;turn;edit a two;rm a", 0600}, /* forced: made anew */
-        {"file a 06755 one;turn;edit a two", 0755},     /* nobody runs old bytes as somebody else */
+        {"file a 06755 one;turn;edit a two", 0755},     /* old bytes must not run as another user */
         {"file a 06755 one;turn;edit a two;rm a", 0755},
-        {"file a 0644 one;turn;edit a two;mode", 0755}, /* somebody has made it a program */
+        {"file a 0644 one;turn;edit a two;mode", 0755}, /* it was made executable */
     };
 
     (void)state;
@@ -298,7 +298,7 @@ static void lost_backups(void **state)
     scratch_remove();
 }
 
-/* Somebody writes between plan and deed. */
+/* Another process writes between plan and deed. */
 static void changed_meanwhile(void **state)
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(1 << 20);
@@ -385,8 +385,8 @@ static void play_in_file(const char *fault)
     _exit(0);
 }
 
-/* Killed before, in and behind every write, of which the first setting back is a part: everything
- * can be set back still, at worst after a look at what happened (force). */
+/* Killed before, in and after every write, including the first restore: everything can still be
+ * restored, at worst with force after checking. */
 static void killed_at_every_write(void **state)
 {
     static const char *const faults[] = {"kill", "torn", "after"};

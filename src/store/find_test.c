@@ -26,7 +26,7 @@
 
 static const struct find_case {
     const char *want;
-    const char *project; /* of what is found; NULL: nothing is */
+    const char *project; /* of the match; NULL: none */
     const char *id;
     const char *error; /* a part of it */
 } find_cases[] = {
@@ -161,7 +161,7 @@ static void assert_newest(bool is_free, const char *id)
     assert_string_equal(buf_cstr(&path), want);
 }
 
-/* What is newer and has the name of a session, but is none, is in nobody's way. */
+/* A newer file with the name of a session that is not one does no harm. */
 static void test_newest(void **state)
 {
     CLEANUP(mem_freep) char *folder = home_path(HERE, C);

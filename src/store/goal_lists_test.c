@@ -231,7 +231,7 @@ static void add_next(struct store *s, const char *name)
 static const struct {
     size_t from, to;
     int answer;
-    const char *queue; /* behind it */
+    const char *queue; /* after it */
 } moves[] = {
     {1, 1, 1, "abcd"},
     {1, 4, 1, "bcda"},
@@ -307,7 +307,7 @@ static void conform_queue(struct store *s)
         add_next(s, names[i]);
     expect_dropped(s, "b", "acd");
     expect_dropped(s, "d", "ac");
-    (void)ANSWER(store_goal_next_move(s, T, 1, 2, NULL, err)); /* known by its id all the same */
+    (void)ANSWER(store_goal_next_move(s, T, 1, 2, NULL, err)); /* still known by its id */
     expect_dropped(s, "a", "c");
     expect_dropped(s, "c", "");
     for (int i = 0; i < GOAL_MAX_NEXT; i++)

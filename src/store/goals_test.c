@@ -19,7 +19,7 @@ static void conform_replace(struct store *s)
     assert_int_equal(ANSWER(store_goal_get(s, T, &arena, &got, NULL, err)), 0);
     assert_int_equal(got.steps, 77); /* untouched */
 
-    /* What is used, and the times, are not the caller's to say. */
+    /* The caller does not set usage and times. */
     sent.objective = STR(" \tcaf\xc3\xa9's \"tests\" pass; DROP TABLE thread_goals \n");
     sent.tokens_used = sent.output_tokens = sent.steps = sent.time_used_seconds = 5;
     sent.iterations = 5;
@@ -48,7 +48,7 @@ static void conform_replace(struct store *s)
     bare.created_at_ms = bare.updated_at_ms = NOW + 9;
     expect_goal(&got, &bare);
 
-    /* Whoever does not want the row says so. */
+    /* A caller that does not want the row passes NULL. */
     assert_int_equal(ANSWER(store_goal_replace(s, &full, NOW, NULL, NULL, NULL, NULL, err)), 0);
     got = get(s, &arena);
     expect_goal(&got, &full);
@@ -139,7 +139,7 @@ static void conform_update_status(struct store *s)
     }
 }
 
-/* What is not named stays. Each field is changed alone. */
+/* Unnamed fields stay. Each field is changed alone. */
 static void conform_update_fields(struct store *s)
 {
     static const struct str new = STR_INIT("new");
@@ -289,7 +289,7 @@ enum kind {
     TOKENS,
     TURNS,
     MONEY, /* in quarters of a dollar */
-    TIME,  /* in ms from NOW; what is used is the present */
+    TIME,  /* in ms from NOW; usage is the present */
     KIND_COUNT,
 };
 
@@ -400,7 +400,7 @@ static void conform_limits(struct store *s)
     }
 }
 
-/* Whatever changes a goal behind its deadline finds out. */
+/* Any change of a goal after its deadline detects it. */
 static void conform_deadline(struct store *s)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -86,7 +86,7 @@ static bool hear(int fd)
     return read(fd, &byte, 1) == 1;
 }
 
-/* A process that holds the session, starts `cat` as anybody would, and waits for its end. */
+/* A process that holds the session, starts an ordinary `cat`, and waits for its end. */
 static pid_t start_holder(int *ret_cat_input)
 {
     int ready[2];
@@ -195,7 +195,7 @@ static void test_holder_by_the_kernel(void **state)
     assert_int_equal(hold_seek(home, SESSION, NULL, NULL), 0);
 }
 
-/* The name of somebody dead must never be shown for somebody who lives. */
+/* The name of a dead process must never be shown for a live one. */
 static void test_stale_text(void **state)
 {
     struct hold *h;
@@ -290,7 +290,7 @@ static void test_home_that_cannot_be_written(void **state)
 #define RACERS 8
 #define RACES 300
 
-/* Takes and gives as fast as it can. Whoever is inside makes a file that must not be there yet. */
+/* Takes and gives as fast as it can. The holder makes a file that must not exist yet. */
 static int race(void)
 {
     char mark[200];

@@ -380,7 +380,7 @@ static void test_flags(void **state)
 
 #define QUEUE(op, more) FACT("queue-operation", "\"operation\":\"" op "\"" more)
 #define WORDS(text) ",\"content\":\"" text "\""
-#define FAR BOUNDARY("b", "null", "") SUMMARY("s", "b") /* what is before is passed over */
+#define FAR BOUNDARY("b", "null", "") SUMMARY("s", "b") /* earlier lines are skipped */
 
 struct fact_case {
     const char *name;
@@ -595,7 +595,7 @@ static void test_peek(void **state)
     assert_int_equal(load_peek(path, &f, &err), -1);
     assert_int_equal(err.code, ERR_NOT_FOUND);
 
-    /* The first prompt alone is longer than what is looked at, and so is the line in the middle. */
+    /* The first prompt alone is longer than the part read, and so is the line in the middle. */
     buf_adds(&text, "{\"type\":\"user\",\"uuid\":\"u\",\"cwd\":\"/w\",\"timestamp\":"
                     "\"2026-11-14T10:00:00.000Z\",\"message\":{\"content\":\"do it ");
     while (text.len < 200000)
@@ -658,7 +658,7 @@ static void test_shrunk(void **state)
     assert_int_equal(load_read(l, 0, load_at(l, 0)->len, &line, &err), 0);
     assert_int_equal(load_read(l, last->offset, last->len, &line, &err), -1);
     assert_int_equal(err.code, ERR_IO);
-    /* What was never there is no line. */
+    /* A position without a line. */
     assert_int_equal(load_read(l, UINT64_MAX - 1, 10, &line, &err), -1);
     assert_int_equal(err.code, ERR_BAD_INPUT);
     load_free(l);
@@ -690,7 +690,7 @@ static void test_shrunk_before_the_scan(void **state)
     unlink(path);
 }
 
-/* Somebody truncates and restores the file again and again while it is read: what comes out is a
+/* Another process truncates and restores the file again and again while it is read: the result is a
  * chain or ERR_IO, never a signal. */
 static void test_shrinking(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * What goes, what stays, and what is never touched.
+ * Which sessions go, which stay, and what is never touched.
  */
 #include "store/remove.h"
 
@@ -156,7 +156,8 @@ static int sweep_for(int runs, int64_t days, int64_t from_ms)
     return removed;
 }
 
-/* A clock that is ahead for a while removes what is old by the sessions' own times, and little. */
+/* A clock that is ahead for a while removes old sessions by the sessions' own times, and only
+ * few. */
 static void test_clock_ahead(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void test_sweep_beside(void **state)
 
     (void)state;
     home_clear();
-    assert_null(sweep_begin(test_home, 25, NOW_MS)); /* nobody has ever said anything */
+    assert_null(sweep_begin(test_home, 25, NOW_MS)); /* there were never any messages */
     assert_false(there("projects/.last-sweep"));
     fill();
     s = sweep_begin(test_home, 25, NOW_MS);
@@ -284,7 +285,7 @@ static void test_cancelled(void **state)
     assert_int_equal(remove_old(test_home, 25, NOW_MS, cancel, &err), -1);
     assert_int_equal(err.code, ERR_CANCELLED);
     assert_true(there("projects/" P "/" HOME_ID(5) ".jsonl"));
-    assert_false(there("projects/.last-sweep")); /* somebody else may go on with it at once */
+    assert_false(there("projects/.last-sweep")); /* another process may continue it at once */
 }
 
 UNIT_TEST(remove)

@@ -165,7 +165,7 @@ static void conform_sessions(struct store *s)
     assert_int_equal(count_sessions(s, "-w"), 0);
     OK(store_sessions(s, STR("-w-b"), &arena, &got, NULL, err));
     expect_session(&got.ptr[0], &rows[2]);
-    OK(store_sessions(s, STR(""), &arena, &got, NULL, err)); /* what was in it is replaced */
+    OK(store_sessions(s, STR(""), &arena, &got, NULL, err)); /* the old contents are replaced */
     assert_int_equal(got.len, 3);
 
     /* One changes, one goes, in one step. */
@@ -468,7 +468,7 @@ static void test_newer_format(void **state)
     assert_true(str_eq(buf_str(&before), buf_str(&after)));
 }
 
-/* Whatever number somebody else has put there. */
+/* Any foreign number. */
 static void test_foreign_format(void **state)
 {
     CLEANUP(buf_release) struct buf said = {0};
@@ -652,7 +652,7 @@ static void test_processes(void **state)
     store_free(s);
 }
 
-/* Somebody else keeps a transaction open for good: a cancel ends the wait. */
+/* Another process keeps a transaction open for good: a cancel ends the wait. */
 static void set_later(void *arg)
 {
     cancel_set(arg);

@@ -84,9 +84,9 @@ static void test_which(void **state)
 }
 
 #define FOLDERS 3
-#define FILES 150 /* in each: more than anybody takes at a time */
+#define FILES 150 /* in each: more than one takes at a time */
 
-/* Looked at by two, and every file once; what went away meanwhile is left out. */
+/* Checked by two threads, and every file once; vanished ones are left out. */
 static void test_many(void **state)
 {
     CLEANUP(survey_release) struct survey s = SURVEY_INIT(test_home, STR(""), NULL);

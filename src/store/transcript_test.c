@@ -1,6 +1,6 @@
 /*
- * What is in the file after each call, also when the disk does not want any more; and several
- * threads and processes at one file.
+ * The contents of the file after each call, also when the disk is full; and several threads and
+ * processes at one file.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void test_file_appears_with_the_first_message(void **state)
     assert_int_equal(transcript_message(t, STR("hello\n"), true, &err), 0);
     assert_true(transcript_exists(t));
     assert_file(path, "title\nreminder\nhello\n");
-    /* From here on facts go in at once, and what is held stays held. */
+    /* From here on facts go in at once, and held lines stay held. */
     transcript_hold(t, STR("held\n"));
     assert_int_equal(transcript_fact(t, STR("fact\n"), &err), 0);
     assert_file(path, "title\nreminder\nhello\nfact\n");
@@ -108,7 +108,7 @@ static void test_torn_tail_is_completed(void **state)
     t = transcript_new(path, SYNC_TURN);
     assert_int_equal(transcript_message(t, STR("next\n"), true, &err), 0);
     assert_file(path, "whole\nto\nnext\n");
-    append(path, "of others, to"); /* somebody else dies, behind a line of ours */
+    append(path, "of others, to"); /* another process dies, after a line of ours */
     assert_int_equal(transcript_message(t, STR("again\n"), false, &err), 0);
     assert_int_equal(transcript_message(t, STR("last\n"), false, &err), 0);
     transcript_free(t);
@@ -122,7 +122,7 @@ static void test_disk_that_fails(void **state)
         int ok; /* bits of the three messages that went in */
     } rows[] = {
         {"eio:2", "one1\nheld\ntwotwo\nthree\n", 5}, /* what failed goes before the next */
-        {"full:2", "one1\nheld\n", 1},               /* held is half of what was to be written */
+        {"full:2", "one1\nheld\n", 1},               /* held is half of the text to write */
         {"full:1", "on", 0},
         {"eio:1", "one1\nheld\ntwotwo\nthree\n", 6},
     };
@@ -177,8 +177,8 @@ static void test_attempt(void **state)
     assert_file(path, "one\ntwo\nthree\n");
 }
 
-/* Before there is a file a fact waits; behind a message that could not be written it would wait in
- * vain, and that must be told. */
+/* Before there is a file a fact waits; after a message that could not be written it would never be
+ * written, and that must be reported. */
 static void test_fact_behind_failure(void **state)
 {
     CLEANUP(mem_freep) char *path = in_dir("fact.jsonl");
@@ -327,7 +327,7 @@ static int lock_as_another(const char *path)
     return fd;
 }
 
-/* Somebody who never gives the lock back: it is said who, nothing hangs, and nothing is lost. */
+/* A process that never releases the lock: it is named, nothing hangs, and nothing is lost. */
 static void test_locked_for_ever(void **state)
 {
     CLEANUP(mem_freep) char *path = in_dir("locked.jsonl");

@@ -48,10 +48,10 @@ struct cancel {
     struct cancel_hook *first;
     struct cancel_hook *last;
     pthread_t setter; /* valid once set */
-    int fd;           /* -1 until somebody asks */
+    int fd;           /* -1 until requested */
 };
 
-/* True unless the last reference is gone already and somebody is busy freeing it. */
+/* True unless the last reference is gone and another thread is busy freeing it. */
 static bool cancel_try_ref(struct cancel *c)
 {
     int refs = atomic_load(&c->refs);

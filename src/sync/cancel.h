@@ -21,8 +21,8 @@ void cancel_unref(struct cancel *c);
 void cancel_unrefp(struct cancel **c); /* for CLEANUP() */
 
 void cancel_set(struct cancel *c);
-/* The same, and nobody has changed their mind: the process has to go. What was going on is left
- * open, to be gone on with. Tokens below it know, too. */
+/* The same, but not by a change of mind: the process has to end. Interrupted work is left open, to
+ * be resumed. Tokens below it know, too. */
 void cancel_end(struct cancel *c);
 bool cancel_is_set(const struct cancel *c);                /* false for NULL */
 bool cancel_is_end(const struct cancel *c);                /* set, and by cancel_end() */

@@ -153,7 +153,7 @@ static void test_off_inside_the_hook(void **state)
     assert_int_equal(calls, 0); /* taken off before its turn came */
 }
 
-/* The hook stands in the middle until told to go on, so that cancel_off() must wait for it. */
+/* The hook is stopped in the middle until it is released, so that cancel_off() must wait for it. */
 struct slow {
     struct gate gate;
     bool entered;
@@ -285,7 +285,8 @@ static void test_wait_fd(void **state)
     close(fds[1]);
 }
 
-/* A virtual clock is moved instead of waiting, but not past what is there already. Runs last. */
+/* A virtual clock is moved instead of waiting, but not past mail that is already there. Runs
+ * last. */
 static void test_wait_fd_virtual(void **state)
 {
     CLEANUP(cancel_unrefp) struct cancel *c = cancel_new(NULL);

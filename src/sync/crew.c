@@ -1,6 +1,6 @@
 /*
- * crew: one gate, at most one thread that waits behind it. Threads that have left are joined by
- * whoever comes next.
+ * crew: one gate, at most one idle thread that waits on it. Threads that have left are joined by
+ * the next caller.
  */
 #include "sync/crew.h"
 
@@ -17,7 +17,7 @@ struct worker {
 };
 
 struct crew {
-    struct gate gate; /* of all below, and of what workers are told */
+    struct gate gate; /* of all fields below, and of the workers' orders */
     struct worker *idle;
     struct worker *left; /* about to end, or ended */
     size_t count;        /* that have not left */
@@ -95,7 +95,7 @@ void crew_free(struct crew *c)
     mem_freep(&c);
 }
 
-/* With the gate held, so that nobody joins a thread that is not known yet. */
+/* With the gate held, so that a thread is not joined before it is known. */
 static int crew_hire(struct crew *c, const struct worker *work, struct err *err)
 {
     struct worker *w = mem_zalloc(sizeof(*w));
@@ -129,7 +129,7 @@ int crew_start(struct crew *c, const char *name, thread_fn fn, void *arg, struct
     }
     gate_give(&c->gate);
     if (w)
-        gate_wake(&c->gate); /* behind the gate, which he would have to wait for */
+        gate_wake(&c->gate); /* after releasing the gate, which the thread would have to wait for */
     crew_join(left);
     return rc;
 }

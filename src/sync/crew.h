@@ -3,8 +3,8 @@
  *
  * Starting a thread and waiting for its end costs more than many a piece of work. crew_start()
  * hands fn(arg) to the thread that waits for work, or to a new one when there is none; all start at
- * once, and those that find somebody waiting already when they are done leave. That a piece is done
- * it must say itself, by mail; nobody is told here.
+ * once, and a thread that finishes while another one waits already ends. A piece of work must
+ * report its own end, by mail; the crew does not.
  */
 #pragma once
 

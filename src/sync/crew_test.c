@@ -55,8 +55,8 @@ static struct piece *wait_for_one(struct mailbox *mb)
     return (struct piece *)m;
 }
 
-/* Pieces one behind the other are done by one thread, or by two that take turns: one may not be
- * back yet when the next piece comes. */
+/* Consecutive pieces are done by one thread, or by two that take turns: one may not be back yet
+ * when the next piece comes. */
 static void test_one_at_a_time(void **state)
 {
     static const char *const names[] = {"Bash", "Read", "a-name-that-is-too-long"};
@@ -117,7 +117,7 @@ static void count_up(void *arg)
     atomic_fetch_add((atomic_int *)arg, 1);
 }
 
-/* What was started is done before the crew is gone. */
+/* Work already started is done before the crew is gone. */
 static void test_free_waits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * inquiry: a question as mail; the answer is mail in a mailbox of its own. Both threads.
+ * inquiry: a question as mail; the answer is mail in a separate mailbox. Both threads.
  */
 #include "sync/inquiry.h"
 

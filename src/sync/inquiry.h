@@ -1,10 +1,9 @@
 /*
  * A question that one thread mails to another and waits for.
  *
- * It lives on the stack of whoever asks and is answered exactly once: by the receiver, or with -1
- * when nobody is left to read its mail. Between sending and the answer it is the receiver's; what
- * it points to may so stay the asker's. A question with more to it is a struct with a struct
- * inquiry first:
+ * It lives on the stack of the asking thread and is answered exactly once: by the receiver, or with
+ * -1 when the receiver is gone. Between sending and the answer it is the receiver's; data it points
+ * to may stay the asker's. A question with more data is a struct with a struct inquiry first:
  *
  *     struct front_request { struct inquiry inquiry; ... };
  *     inquiry_send(&r.inquiry, ui);
@@ -24,7 +23,7 @@ struct inquiry {
 };
 
 void inquiry_send(struct inquiry *q, struct mailbox *to);
-/* Until it is answered. -1: cancel was set before; whoever asks must have the receiver answer, and
+/* Until it is answered. -1: cancel was set before; the caller must have the receiver answer, and
  * wait again. cancel may be NULL. */
 int inquiry_wait(struct inquiry *q, struct cancel *cancel, struct err *err);
 

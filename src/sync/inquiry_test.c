@@ -67,7 +67,7 @@ static void nobody_is_there(void **state)
     mailbox_unref(mb);
 }
 
-/* Whoever stops waiting still has it answered. */
+/* Its caller stops waiting, and it is still answered. */
 static void is_waited_for_again(void **state)
 {
     struct mailbox *mb = mailbox_new();

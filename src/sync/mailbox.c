@@ -3,8 +3,8 @@
  *
  * The list is the truth; the gate wakes a thread in mailbox_take(), the eventfd (made when first
  * asked for) is kept readable exactly while the list is not empty. A cancel token reaches a waiting
- * receiver through a hook that wakes the gate; the hook exists only while somebody really waits, so
- * taking mail that is there already costs one lock.
+ * receiver through a hook that wakes the gate; the hook exists only during an actual wait, so
+ * taking available mail costs one lock.
  */
 #include "sync/mailbox.h"
 
@@ -29,7 +29,7 @@ struct mailbox {
     void (*on_mail)(void *arg); /* NULL: a receiver is there */
     void *on_mail_arg;
     int calling; /* it, at this moment */
-    int fd;      /* -1 until somebody asks */
+    int fd;      /* -1 until requested */
 };
 
 void mail_free(struct mail *m)

@@ -7,8 +7,9 @@
  *     struct net_mail { struct mail mail; struct net_stream *stream; ... };
  *     if (m->kind == &net_mail_kind) { struct net_mail *n = (struct net_mail *)m; ... }
  *
- * Order is kept per mailbox. Senders never block; whoever can send much asks mailbox_bytes() and
- * holds back (net pauses a stream at 1 MB and goes on at half of that). Many senders, one receiver.
+ * Order is kept per mailbox. Senders never block; those that can send much check mailbox_bytes()
+ * and hold back (net pauses a stream at 1 MB and resumes at half of that). Many senders, one
+ * receiver.
  */
 #pragma once
 
@@ -39,7 +40,7 @@ void mail_free(struct mail *m);
 struct mailbox *mailbox_new(void);
 struct mailbox *mailbox_ref(struct mailbox *mb);
 void mailbox_unref(struct mailbox *mb);
-void mailbox_close(struct mailbox *mb); /* the receiver is gone; frees what is queued */
+void mailbox_close(struct mailbox *mb); /* the receiver is gone; frees queued mail */
 
 void mailbox_send(struct mailbox *mb, struct mail *m);
 

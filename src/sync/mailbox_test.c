@@ -79,7 +79,7 @@ static void test_order_and_bytes(void **state)
     assert_int_equal(mailbox_bytes(mb), 0);
     mailbox_send(mb, note_new(0, 5));
     assert_true(readable(mb));
-    mailbox_unref(mb); /* frees what is queued */
+    mailbox_unref(mb); /* frees queued mail */
     mailbox_unref(NULL);
     mail_free(NULL);
 }

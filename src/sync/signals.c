@@ -2,8 +2,8 @@
  * Signals as descriptors: blocked in every thread, read from one signalfd by one small thread.
  *
  * Nothing of ours ever runs in a signal handler. The thread polls the signalfd and an eventfd that
- * tells it to stop. SIGCHLD is blocked with the rest but not read: it is left for the proc
- * thread, which has a signalfd of its own for it.
+ * stops it. SIGCHLD is blocked with the rest but not read: it is left for the proc thread, which
+ * has a separate signalfd for it.
  */
 #include "sync/signals.h"
 
@@ -18,8 +18,8 @@
 
 static const int signals_read[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP, SIGCONT};
 
-/* Written by signals_start() before there are other threads, read-only afterwards; but for whom
- * signals are diverted to, and who watches one. */
+/* Written by signals_start() before there are other threads, read-only afterwards; except the
+ * diversion of signals, and the watcher of one. */
 static struct {
     signals_fn fn;
     void *arg;

@@ -140,7 +140,7 @@ static void test_diverted(void **state)
     mailbox_unref(screen);
 }
 
-/* Of one signal, besides whoever gets it. */
+/* Of one signal, besides its receiver. */
 static void test_watched(void **state)
 {
     struct mailbox *usual = mailbox_new();

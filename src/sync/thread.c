@@ -1,8 +1,8 @@
 /*
  * Threads, locks and gates: pthreads with our choices made once.
  *
- * A gate waits by a futex of its own. Behind a condition variable of libc the lock is taken as one
- * that others wait for, so that each wait ends with a system call that wakes nobody.
+ * A gate waits on a futex. With a condition variable of libc the lock is taken as a contended one,
+ * so that each wait ends with a system call that wakes no one.
  *
  * Deadlines are clock_mono_ms() time. They are turned into a distance from now before they reach
  * the kernel, so that clock.c alone decides what the numbers mean.
@@ -58,7 +58,7 @@ void thread_rename(const char *name)
 }
 
 /* Where a handler of SIGSEGV runs when the stack is what has overflowed: without it the terminal
- * would be left as it is. Pages that nobody touches take no memory. NULL: there is none. */
+ * would be left as it is. Untouched pages take no memory. NULL: there is none. */
 static void *fault_stack_take(void)
 {
 #ifdef SANITIZED

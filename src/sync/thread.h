@@ -2,7 +2,7 @@
  * Threads, locks and waits. This folder is their only home.
  *
  * Threads start with every signal blocked (signals.h) and a 256 KB stack, four times that under
- * sanitizers; a fault's handler has a stack of its own, so that it runs when theirs is full. Locks
+ * sanitizers; a fault's handler has a separate stack, so that it runs when theirs is full. Locks
  * are held for a few instructions: never call out while holding one, never hold two. Waiting for
  * something to happen is a mailbox's or a cancel token's business; struct gate is for the few
  * places that wait on a condition between two threads of one room.
@@ -22,8 +22,8 @@ typedef void (*thread_fn)(void *arg);
 /* name shows in ps and debuggers (15 characters). */
 struct thread *thread_start(const char *name, thread_fn fn, void *arg, struct err *err);
 void thread_join(struct thread *t); /* also frees it; NULL is fine */
-/* Nobody joins it: for what may be stuck in a call that cannot be cancelled (a name server that
- * does not answer). What it works on is counted, not lent. */
+/* It is never joined: for work that may be stuck in a call that cannot be cancelled (a name server
+ * that does not answer). Its data is counted, not lent. */
 int thread_start_loose(const char *name, thread_fn fn, void *arg, struct err *err);
 void thread_rename(const char *name); /* the one that calls */
 
@@ -56,6 +56,6 @@ void gate_give(struct gate *g);
 /* False at the deadline (clock_mono_ms() time, -1: none), which a virtual clock jumps to at once.
  * May return true for no reason: wait in a loop that looks at the condition. */
 bool gate_wait(struct gate *g, int64_t deadline_ms);
-/* All waiters. With the lock held, or behind it: whoever is woken does not have to wait for it
- * then, but may also be done with the gate, which somebody else has to keep alive. */
+/* All waiters. With the lock held, or after releasing it: then woken threads do not have to wait
+ * for it, but may also be done with the gate, which the caller has to keep alive. */
 void gate_wake(struct gate *g);

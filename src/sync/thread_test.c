@@ -156,8 +156,8 @@ static void test_gate(void **state)
     }
 }
 
-/* Nobody is counted as one who waits when he does not any more: it would be a system call for each
- * wake. */
+/* A thread that does not wait any more is not counted as waiting: it would be a system call for
+ * each wake. */
 static void test_gate_quiet(void **state)
 {
     struct gate g = GATE_INIT;

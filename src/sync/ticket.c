@@ -1,5 +1,5 @@
 /*
- * Whoever gives a ticket back hands it to the first one that waits, so that a thread that takes it
+ * Giving back a ticket hands it to the first thread that waits, so that a thread that takes it
  * again at once does not overtake the others. Any thread.
  */
 #include "sync/ticket.h"

@@ -1,9 +1,9 @@
 /*
  * Tickets: work that one thread does at a time and that may take long.
  *
- * A lock is for a few instructions. Whoever reads files, asks a model or runs a command while no
- * other thread may do the same holds a ticket: the next ones wait in the order in which they came,
- * and each of them can give up.
+ * A lock is for a few instructions. A thread that reads files, asks a model or runs a command
+ * exclusively holds a ticket: the next ones wait in the order in which they came, and each of them
+ * can give up.
  */
 #pragma once
 

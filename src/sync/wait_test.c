@@ -58,7 +58,7 @@ static void test_a_mailbox_is_a_point(void **state)
     wait_test_mode("cancel:2");
     assert_int_equal(mailbox_take(mb, c, 0, &m, &err), -1);
     assert_int_equal(err.code, ERR_TIMEOUT);
-    assert_int_equal(mailbox_take(mb, c, -1, &m, &err), -1); /* would wait for ever */
+    assert_int_equal(mailbox_take(mb, c, -1, &m, &err), -1); /* would wait indefinitely */
     assert_int_equal(err.code, ERR_CANCELLED);
     wait_test_mode(NULL);
     mailbox_unref(mb);

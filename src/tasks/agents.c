@@ -142,7 +142,7 @@ static struct definitions *types_ref(struct agents *a)
     return l;
 }
 
-/* Reads them anew; what was brought counts, too. */
+/* Reads them anew; types brought by others count, too. */
 static int types_read(struct agents *a, struct str brought, struct err *err)
 {
     struct definitions *fresh;
@@ -169,7 +169,7 @@ struct definitions *agents_types(struct agents *a)
     buf_add(&brought, buf_str(&a->brought));
     gate_give(&a->gate);
     if (types_read(a, buf_str(&brought), /*err=*/NULL) < 0)
-        return l; /* what was read before still counts */
+        return l; /* the old list still counts */
     definitions_unref(l);
     return types_ref(a);
 }
@@ -314,7 +314,7 @@ static int check_session(struct agents *a, const struct run *parent, const struc
                        "the session has started %" PRId64 " agents, which is its limit "
                        "(agents.maxPerSession); do not retry",
                        a->started);
-    if (parent && parent->is_stopped) /* or one would be left that nobody stops */
+    if (parent && parent->is_stopped) /* or one would remain that is never stopped */
         return err_set(err, ERR_CANCELLED, "the agent %s was stopped", parent->id);
     if (r->depth > a->max_depth)
         return err_set(err, ERR_TOO_BIG,
@@ -454,7 +454,7 @@ static int run_make_tree(struct run *r, const struct agents_order *o, struct err
                          &r->tree, err);
 }
 
-/* Into the table and the list, with a slot or behind those that wait for one. */
+/* Into the table and the list, with a slot or in the queue for one. */
 static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
 {
     struct agents *a = r->agents;

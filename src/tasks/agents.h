@@ -65,8 +65,8 @@ void agents_recall(struct agents *a, const char *transcript, const char *dir,
 struct definitions *agents_types(struct agents *a);
 /* Those of an SDK, as a JSON object; in place of those it brought before. */
 int agents_bring(struct agents *a, struct str json, struct err *err);
-/* What the model is told of them: all (first), or what has changed since it was told. Nothing when
- * there is nothing to say. json gets the same as an attachment of the transcript. */
+/* The text about them for the model: all (first), or changes since the last one. Nothing when there
+ * are none. json gets the same as an attachment of the transcript. */
 void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struct buf *ret_json);
 
 /* ---- Started ---- */
@@ -77,7 +77,7 @@ enum agents_road {
     ROAD_FORK,
 };
 
-/* Lent for the call. What is empty or 0 is as the definition or the parent has it. */
+/* Lent for the call. Empty or 0: as in the definition or the parent. */
 struct agents_order {
     const struct identity *by;
     struct permit *permit; /* of the parent: its mode */

@@ -1,6 +1,6 @@
 /*
  * Agents without models: the spawner is played, an agent rests when the test says so. What happens
- * when two things meet: a stop and an end, two messages, a free slot and who waits for it.
+ * when two things meet: a stop and an end, two messages, a free slot and the next in the queue.
  */
 #include "tasks/agents.h"
 
@@ -47,7 +47,7 @@ static struct {
     size_t most, begun;
     struct strv said; /* to all that have ended */
     struct strv notices;
-    struct strv over;  /* tasks whose end has been told to all */
+    struct strv over;  /* tasks whose end was reported to all */
     bool ends_at_once; /* each rests as soon as it has begun */
     struct conf *conf;
     struct args args;
@@ -342,7 +342,7 @@ static void await_alone(void)
 
 static size_t count_of(const struct strv *list, const char *wanted);
 
-/* Until it has ended so often, and all have been told. */
+/* Until it has ended so often, and all were notified. */
 static void await_ends(const char *id, size_t times)
 {
     int64_t until_ms = clock_mono_ms() + PATIENCE_MS;
@@ -406,7 +406,7 @@ static void resumed_once(void **state)
         await_ends(id, (size_t)round + 1);
         await_alone();
         assert_int_equal(count_of(&stage.notices, id), (size_t)round + 1);
-        if (round == 0) { /* a conversation to go on with, which the played spawner does not keep */
+        if (round == 0) { /* a conversation to resume, which the played spawner does not keep */
             CLEANUP(buf_release) struct buf path = BUF_INIT(1000);
 
             buf_addf(&path, "%s/agent-%s.jsonl", folder, id);
@@ -530,7 +530,7 @@ static void stop_meets_end(void **state)
     end();
 }
 
-/* One that was stopped starts no more, which nobody would stop. */
+/* A stopped one starts no more, which would never be stopped. */
 static void stopped_starts_none(void **state)
 {
     char id[TASK_ID_MAX + 1], below[TASK_ID_MAX + 1];
@@ -581,7 +581,7 @@ static void no_slot_is_lost(void **state)
     end();
 }
 
-/* All begin and end, no more than may at a time, and each end is told once. */
+/* All begin and end, no more than may at a time, and each end is reported once. */
 static void a_thousand(void **state)
 {
     static char ids[MANY][TASK_ID_MAX + 1];

@@ -8,8 +8,8 @@
  * those of plugins, the built-in ones; ours over Claude's. A file that cannot be used is left out,
  * with its line in problems; a wrong value is dropped, an unknown key is noted.
  *
- * A list is read once and never changes; who wants to know what is there now asks
- * definitions_are_fresh(). Any thread.
+ * A list is read once and never changes; definitions_are_fresh() checks whether it is current. Any
+ * thread.
  */
 #pragma once
 
@@ -52,7 +52,7 @@ struct definition {
     enum definition_source source;
     const char *path; /* NULL: of no file */
     const struct definition *shadowed_by;
-    bool is_read_only; /* it changes nothing, whatever it calls */
+    bool is_read_only; /* its calls never change anything */
     bool has_tools;    /* tools names all that it may use */
     struct strv tools, disallowed;
     struct strv starts; /* the types that it may start; empty: all */
@@ -74,7 +74,7 @@ struct definitions {
     atomic_int refs;
     struct arena arena;
     VEC(struct definition *) list; /* by name; of one name the one that counts comes first */
-    struct strv problems;          /* "path:line: what is wrong" */
+    struct strv problems;          /* "path:line: the problem" */
     struct strv notes;             /* the same, of what does no harm */
     VEC(struct definition_stamp) stamps;
     size_t entries;

@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "tasks/definition.h"
 
-/* What is being read, and where its problems are. */
+/* The file being read, and where its problems are. */
 struct reading {
     struct definitions *list;
     const char *path; /* or "--agents" */

@@ -90,11 +90,11 @@ void run_stop(struct run *r, const char *by);
 /* The next ones that wait for a slot begin. */
 void runs_next(struct agents *a);
 extern const struct task_ops run_ops;
-/* Nothing once it has ended, but for the end. */
+/* No effect once it has ended, except for the end. */
 void meta_write(struct run *r, enum task_state state);
 /* A definition may narrow its parent's mode, and one that the user has written may accept edits. */
 struct str mode_choose(struct permit *parent, const struct definition *type);
-/* Into the list, with a slot or behind those that wait for one; the gate is taken. */
+/* Into the list, with a slot or in the queue for one; the gate is taken. */
 void run_list(struct run *r);
 /* The same once its row is in the table: it may be given a slot. */
 void run_queue(struct run *r);

@@ -18,7 +18,7 @@ enum pool_kind {
 struct pool {
     enum pool_kind kind;
     const struct definition *type; /* NULL: takes nothing away */
-    bool may_start;                /* agents of its own: the depth allows it */
+    bool may_start;                /* further agents: the depth allows it */
 };
 
 bool pool_has(const struct pool *p, const struct tool_entry *e);

@@ -1,8 +1,8 @@
 /*
  * The agents of a session that is resumed, from their meta files. One that ran when the process
- * before this one died is stopped: its conversation is kept, and the agent that started it is told
- * once. That its end was told before is seen in the transcript: the notification has the id of the
- * run.
+ * before this one died is stopped: its conversation is kept, and the agent that started it is
+ * notified once. The transcript shows whether that was done before: the notification has the id of
+ * the run.
  */
 #include <dirent.h>
 #include <stdlib.h>

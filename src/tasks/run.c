@@ -91,7 +91,7 @@ void run_queue(struct run *r)
     if (r->state == RUN_PENDING)
         vec_push(&a->queue, r);
     gate_give(&a->gate);
-    runs_next(a); /* the slot it waits for may be free by now */
+    runs_next(a); /* its slot may be free already */
 }
 
 /* ---- What it says ---- */
@@ -246,7 +246,7 @@ static void run_end_tree(struct run *r)
     o->branch = mem_dup(r->tree.branch, strlen(r->tree.branch));
 }
 
-/* The agent that started it, held so that it does not end meanwhile; or NULL. */
+/* The agent that started it, held so that it does not end; or NULL. */
 static struct run *owner_hold(struct run *r)
 {
     struct agents *a = r->agents;
@@ -274,7 +274,7 @@ static void owner_let_go(struct run *owner)
     run_unref(owner);
 }
 
-/* It is over: its owner hears of it, then those who wait for it or for its slot. */
+/* It is over: notifies its owner, then those who wait for it or for its slot. */
 static void run_finish(struct run *r, const struct spawn_end *end)
 {
     struct agents *a = r->agents;
@@ -372,7 +372,7 @@ static void run_settle_once(struct run *r)
         is_stopped = r->is_stopped;
         gate_wake(&a->gate);
         gate_give(&a->gate);
-        if (is_stopped) /* meanwhile, when it could not be reached */
+        if (is_stopped) /* since then, while it could not be reached */
             (void)s->stop(s, r->id, /*err=*/NULL);
         run_settle_later(r); /* it may have rested again before that */
         return;
@@ -607,7 +607,7 @@ void run_stop(struct run *r, const char *by)
     }
     gate_give(&a->gate);
     VEC_EACH(&below, it) {
-        task_set_known(a->spec.tasks, (*it)->id); /* nobody is left who would hear of it */
+        task_set_known(a->spec.tasks, (*it)->id); /* no receiver is left */
         run_stop(*it, "parent");
         run_unref(*it);
     }

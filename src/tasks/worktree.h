@@ -28,7 +28,7 @@ struct worktree {
 /* dir: where the caller works. ERR_UNSUPPORTED: no git, no repository, or no commit in it. */
 int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err);
-/* Removes it when it holds no commit and no file of its own; true: it is kept. */
+/* Removes it when it holds no new commit and no new file; true: it is kept. */
 bool worktree_end(const struct worktree *t, char *const *variables);
 /* Ends what processes that died have left in a checkout. */
 void worktree_sweep(const char *root, char *const *variables);

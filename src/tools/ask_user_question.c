@@ -1,11 +1,11 @@
 /*
- * AskUserQuestion: questions with options for whoever sits at a front end.
+ * AskUserQuestion: questions with options for the user at a front end.
  *
  * The questions go out as they are; they come back with a member `answers` that maps the text of a
- * question to what was chosen: a label, several (a list, or one text), or the person's own words.
- * A hook may have put `answers` into the input already: then nobody is asked. Where nobody is
- * there, the model is told to decide by itself, which is no failure. Runs on a tool thread, which
- * waits as long as the person thinks.
+ * question to its answer: a label, several (a list, or one text), or the user's own text. A hook
+ * may have put `answers` into the input already: then the user is not asked. Without a user, the
+ * model is asked to decide by itself, which is not a failure. Runs on a tool thread, which waits as
+ * long as the user needs.
  */
 #include "agent/tool.h"
 #include "base/arena.h"

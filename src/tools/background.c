@@ -182,7 +182,7 @@ static void job_leave_sandbox(struct job *j, const struct proc_mail *end, struct
     j->inside = NULL;
 }
 
-/* Makes known what the spool holds now. */
+/* Publishes the contents of the spool. */
 static void job_publish(struct job *j, const struct proc_mail *end)
 {
     CLEANUP(buf_release) struct buf blocked = BUF_INIT(BACKGROUND_MAX_BLOCKED);
@@ -213,7 +213,7 @@ static void job_main(void *arg)
     while (!is_over && mailbox_take(j->mail, j->list->stop, /*deadline_ms=*/-1, &m, NULL) == 0) {
         struct proc_mail *pm = (struct proc_mail *)m;
 
-        if (m->kind != &proc_mail_kind) { /* somebody has sent it here twice */
+        if (m->kind != &proc_mail_kind) { /* it was sent here twice */
             mail_free(m);
             continue;
         }
@@ -229,7 +229,7 @@ static void job_main(void *arg)
         job_end(j);
 }
 
-/* Nobody can read what it says: it ends, and whoever has heard that it runs hears that, too. */
+/* Its output cannot be stored: it ends, and observers of its start are notified of that, too. */
 static void job_was_in_vain(struct job *j)
 {
     lock_take(&j->list->lock);

@@ -1,8 +1,8 @@
 /*
  * Commands that run in the background of a workspace, and what they say.
  *
- * Each has an id (bash_1, …) and a file that gets all of its output. The agent hears of their begin
- * and end (agent/task.h). They end with the workspace. At most 32 run at once. Any thread.
+ * Each has an id (bash_1, …) and a file that gets all of its output. The agent is notified of their
+ * start and end (agent/task.h). They end with the workspace. At most 32 run at once. Any thread.
  */
 #pragma once
 
@@ -33,15 +33,16 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
                      struct str tool_use_id, struct background_started *ret, struct buf *notes,
                      struct err *err);
 
-/* A command in the foreground may be sent here while it runs. It says which mailbox it reads, the
- * mailbox is told, and it hands over what it has, if it still can. */
+/* A running command in the foreground may be sent here. It announces its mailbox; the mailbox gets
+ * a request, and the command hands over its state, if it still can. */
 extern const struct mail_kind background_mail_kind;
 void background_stand_by(struct workspace *w, struct str tool_use_id, struct mailbox *mail);
 void background_stand_down(struct workspace *w, struct mailbox *mail);
-/* The command of one call, or all there are when the id is empty: how many were told. */
+/* The command of one call, or all there are when the id is empty: returns how many were
+ * notified. */
 size_t background_send(struct workspace *w, struct str tool_use_id);
 
-/* What is handed over, all of it taken when this succeeds; -1: it stays where it is. */
+/* The state handed over, all of it taken when this succeeds; -1: it stays where it is. */
 struct background_handover {
     struct proc *proc;
     struct mailbox *mail;
@@ -58,24 +59,24 @@ struct background_view {
     char *command;      /* yours to free */
     bool has_code;      /* false: it runs, or was killed */
     int code;           /* the exit code, or 128 + signal */
-    struct buf text;    /* what is new, with its middle left out when it is long */
+    struct buf text;    /* new output, with its middle left out when it is long */
     struct buf summary; /* "running", "completed", "failed with exit code 1", "killed" */
 };
 void background_view_release(struct background_view *v);
 
-/* What was written since the last look; with a pattern only the lines that match, the others are
- * passed over for good. ERR_NOT_FOUND names the ids there are, ERR_BAD_INPUT says what is wrong
- * with the pattern. */
+/* Output since the last look; with a pattern only the lines that match, the others are skipped for
+ * good. ERR_NOT_FOUND lists the ids there are, ERR_BAD_INPUT explains the problem with the
+ * pattern. */
 int background_look(struct workspace *w, struct str id, struct str pattern,
                     struct background_view *ret, struct err *err);
 
-/* The last max_bytes of all that it has said, looked at by nobody in particular: BashOutput still
- * has its own "what is new". */
+/* The last max_bytes of all its output, without moving the position up to which BashOutput has
+ * read. */
 int background_tail(struct workspace *w, struct str id, size_t max_bytes, struct buf *ret,
                     size_t *ret_total, struct err *err);
 
-/* How many run, what they are for a person (names may be NULL), and when the newest of them began
- * (clock_mono_ms()). */
+/* How many run, their descriptions for the user (names may be NULL), and when the newest of them
+ * began (clock_mono_ms()). */
 size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_began_ms);
 
 /* All there are, in the order they began, also those that are over: how many. Everything is lent

@@ -27,7 +27,7 @@ struct job {
     struct mailbox *mail;
     struct proc *proc;
     struct thread *thread;
-    struct spool spool;         /* the thread's, but for its path */
+    struct spool spool;         /* the thread's, except its path */
     struct sandbox_job *inside; /* the thread's; NULL: nothing confines it, or it is over */
     char *dir;                  /* where it began */
 

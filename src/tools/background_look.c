@@ -20,7 +20,7 @@ struct background_part {
     struct buf path;
     size_t from;
     size_t to;
-    struct buf line; /* behind it; empty: none, or shown before */
+    struct buf line; /* after it; empty: none, or shown before */
     size_t lost;
     struct buf blocked; /* the same */
 };
@@ -65,7 +65,7 @@ static int background_read(const struct background_part *part, struct pick *pick
         if (len < 0)
             return err_sys(err, ERR_IO, "cannot read '%s'", buf_cstr(&part->path));
         if (len == 0)
-            break; /* somebody cut it short */
+            break; /* the file was truncated */
         pick_feed(pick, str_make(bytes, (size_t)len));
         at += (size_t)len;
     }
@@ -122,7 +122,7 @@ int background_look(struct workspace *w, struct str id, struct str pattern,
     return 0;
 }
 
-/* Bytes from..to of a file, or what is there of them. */
+/* Bytes from..to of a file, or those of them that exist. */
 static int tail_read(const char *path, size_t from, size_t to, struct buf *ret, struct err *err)
 {
     CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -136,7 +136,7 @@ static int tail_read(const char *path, size_t from, size_t to, struct buf *ret, 
         if (len < 0)
             return err_sys(err, ERR_IO, "cannot read '%s'", path);
         if (len == 0)
-            break; /* somebody cut it short */
+            break; /* the file was truncated */
         buf_grown(ret, (size_t)len);
         from += (size_t)len;
     }

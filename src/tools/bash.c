@@ -1,9 +1,9 @@
 /*
  * Bash: one shell command, in the foreground or begun in the background (background.h).
  *
- * The tool thread takes the command's mail as it comes: output goes to a spool, its last lines to
- * the people who watch. proc keeps the time and ends what must be ended; a cancel leaves at once
- * and has the command ended behind our back. Runs on a tool thread; sees only its call.
+ * The tool thread takes the command's mail as it arrives: output goes to a spool, its last lines to
+ * the front ends. proc enforces the time limit; a cancel returns at once, and the command is ended
+ * in the background. Runs on a tool thread; sees only its call.
  */
 #include <signal.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #include "tools/spool.h"
 
 #define BASH_TIMEOUT_MS 120000
-#define BASH_LINGER_MS 300 /* for what the command leaves behind */
+#define BASH_LINGER_MS 300 /* for processes left by the command */
 #define BASH_PROGRESS_MS 100
 #define BASH_BEAT_MS 1000 /* a command that says nothing still runs */
 #define BASH_PROGRESS_BYTES ((size_t)1000)
@@ -61,7 +61,7 @@ struct bash {
     int64_t shown_ms; /* when progress was last told; 0: never */
     bool has_news;    /* since then */
     bool is_cancelled;
-    bool is_sent_away; /* to the background, by a person or a client */
+    bool is_sent_away; /* to the background, by the user or a client */
     enum proc_how how;
     int code;
 };
@@ -74,7 +74,7 @@ static unsigned tool_bash_more_flags(const struct tool_entry *e, const struct js
     if (json_get_bool(args, "run_in_background", false))
         return 0;
     command = rule_command_new(json_get_str(args, "command"));
-    /* `cd src` changes nothing on disk, but where the calls behind it look, and not twice. */
+    /* `cd src` changes nothing on disk, but decides where later calls work, and not twice. */
     if (!rule_command_is_read_only(command) || rule_command_moves(command))
         return 0;
     return TOOL_READ_ONLY | TOOL_CONCURRENT;
@@ -94,8 +94,8 @@ static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
     };
 }
 
-/* By now it was allowed: by a rule, a mode or a person. *ret is NULL when it runs as the user's own
- * commands do. */
+/* It has been allowed already: by a rule, a mode or the user. *ret is NULL when it runs as the
+ * user's own commands do. */
 static int bash_enter_sandbox(struct tool_call *call, struct sandbox_job **ret, struct err *err)
 {
     struct sandbox *sandbox = sandbox_in_force(call->sandbox, call->permit);

@@ -11,7 +11,7 @@
 
 static int tool_bash_output_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
-/* Not read-only: what was shown once is not shown again. */
+/* Not read-only: output shown once is not shown again. */
 const struct tool_entry tool_bash_output_entry = {
     .name = "BashOutput",
     .text = tool_bash_output_md,

@@ -70,7 +70,7 @@ static int count_sleeps(void)
     return n;
 }
 
-/* proc ends what is left; then nobody may be. */
+/* proc ends leftover processes; then none may remain. */
 static void assert_nothing_left(void)
 {
     proc_shutdown();
@@ -721,8 +721,7 @@ static void limit_memory(bool on)
     assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
 }
 
-/* A command that nobody can listen to does not run, and those who were told that it does hear so.
- */
+/* A command whose output cannot be read does not run, and observers of its start are notified. */
 static void background_unheard(void **state)
 {
     struct tool_check t;

@@ -1,5 +1,5 @@
 /*
- * The beginning and the end of a text of any length, with a count of what is between.
+ * The beginning and the end of a text of any length, with the size of the part between.
  *
  * Up to head_max + tail_max bytes are kept whole; of a longer text the first and the last ones, cut
  * at line ends where there are some. One thread.

@@ -1,8 +1,9 @@
 /*
- * Starting a shell for a command. Where the command ends is found out by proc (tell_dir), without a
- * word in the shell; the one thing to be done here is to keep the shell from becoming its last
- * program by exec, as shells do with -c, because such a program could not use sudo or the like
- * (proc.h). Commands that cannot change the directory are passed as they are, and may. Any thread.
+ * Starting a shell for a command. proc finds the directory in which the command ends (tell_dir),
+ * without extra shell code; the only task here is to keep the shell from replacing itself by its
+ * last program with exec, as shells do with -c, because such a program could not use sudo or
+ * similar tools (proc.h). Commands that cannot change the directory are passed unchanged, and may
+ * do so. Any thread.
  */
 #include "tools/command.h"
 
@@ -127,8 +128,8 @@ static bool command_may_move(struct str text)
     return str_chr(first, '=') < first.len;
 }
 
-/* Lines that hooks want every command to begin with. Between quotes, so that what is wrong in them
- * is said and the command runs all the same. */
+/* Lines that hooks add before every command. Between quotes, so that errors in them are reported
+ * and the command still runs. */
 static void command_add_shell(struct workspace *w, struct buf *script)
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(COMMAND_MAX_TEXT);
@@ -183,7 +184,7 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     struct proc_spec spec = {
         .argv = argv,
         .dir = c->dir,
-        .merge_stderr = true, /* the order in which things were said is worth more than by whom */
+        .merge_stderr = true,       /* the order of the output is worth more than its source */
         .max_output = BUF_NO_LIMIT, /* read as fast as it can be put away (proc.h) */
         .timeout_ms = c->timeout_ms,
         .grace_ms = command_grace_ms(c->conf),

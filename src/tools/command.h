@@ -2,8 +2,8 @@
  * How a command of the model is run: which shell, which environment, how it is ended.
  *
  * The shell is the setting defaultShell, else bash; where it is missing, /bin/sh, and a note says
- * so. Commands see the workspace's environment with what makes programs behave without a terminal:
- * no pagers, no editors, no questions. Any thread.
+ * so. Commands see the workspace's environment with variables that make programs behave without a
+ * terminal: no pagers, no editors, no questions. Any thread.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * Bytes of a file as UTF-8: what a byte order mark says, and U+FFFD for what is no character.
+ * Bytes of a file as UTF-8: honors a byte order mark, and puts U+FFFD for invalid characters.
  *
  * The replacements are those of the Encoding Standard (one for each longest beginning of a
  * character that does not go on), which are also ripgrep's.

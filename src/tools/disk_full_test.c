@@ -1,6 +1,6 @@
 /*
- * A full disk: the tools that write say so, and the old content is still there. Needs a small file
- * system of its own, so it is skipped (77) where none can be mounted.
+ * A full disk: the tools that write report it, and the old content is still there. Needs a small
+ * separate file system, so it is skipped (77) where none can be mounted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static bool put(const char *path, const char *text)
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Mounts of its own, as whoever it is: files of somebody without a number cannot be made. */
+/* Private mounts, as any user: files of unmapped users cannot be made. */
 static bool leave(void)
 {
     unsigned uid = geteuid();

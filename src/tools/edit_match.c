@@ -1,6 +1,6 @@
 /*
- * edit_match: a text with \r\n is searched in a view without the \r; the list of what was left out
- * leads from a place in the view to the bytes. Runs on tool threads.
+ * edit_match: a text with \r\n is searched in a view without the \r; the list of omissions leads
+ * from a place in the view to the bytes. Runs on tool threads.
  */
 #include "tools/edit_match.h"
 

@@ -1,5 +1,5 @@
 /*
- * Edits and several at once: what matches, what is kept, and what is said when nothing does.
+ * Edits and several at once: matching, unchanged parts, and errors when nothing matches.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,7 +168,7 @@ static void bad_edits_change_nothing(void **state)
     ASSERT_SAYS(&t, "'file_path' is required");
     assert_true(str_is(tool_check_get(&t, "a.c"), "one\ntwo\n"));
 
-    /* Changed meanwhile; touched, but the same; gone. */
+    /* Changed in between; touched, but the same; gone. */
     tool_check_put(&t, "a.c", STR("one\ntwo!\n"));
     cannot_edit(&t, "a.c", "two", "2", "has changed since it was read");
     must_read(&t, "a.c");
@@ -254,7 +254,7 @@ static void links_are_followed(void **state)
     assert_true(S_ISLNK(st.st_mode));
     assert_true(str_is(tool_check_get(&t, "real/a"), "2\n"));
     must_edit(&t, target, "2", "3"); /* read by one name, edited by the other */
-    /* What is made through a linked folder is known by its real name from the start. */
+    /* A file made through a linked folder is known by its real name from the start. */
     assert_int_equal(symlink("real", tool_check_path(&t, "folder")), 0);
     must_edit(&t, "folder/new/b", "", "two");
     must_edit(&t, "folder/new/b", "two", "2");

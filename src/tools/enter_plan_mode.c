@@ -1,9 +1,9 @@
 /*
- * EnterPlanMode: from here on the agent looks and plans, and changes nothing, until a person has
+ * EnterPlanMode: from here on the agent looks and plans, and changes nothing, until the user has
  * approved the plan (ExitPlanMode).
  *
- * A person is asked first: the mode can only be left with a person's consent, so where nobody is
- * there it would be a dead end, and the call is refused. Runs on a tool thread.
+ * The user is asked first: the mode can only be left with the user's consent, so without a user it
+ * would be a dead end, and the call is refused. Runs on a tool thread.
  */
 #include "agent/tool.h"
 #include "base/err.h"

@@ -1,9 +1,9 @@
 /*
- * ExitPlanMode: the plan is shown to a person; with their consent the work begins.
+ * ExitPlanMode: shows the plan to the user; with their approval the work begins.
  *
- * Approved, the mode goes where the answer's permission updates say, else back to what it was
- * before. Denied, plan mode stays and the model reads why. Where nobody is there it stays too, and
- * the plan itself is what the run gives. Runs on a tool thread, which waits for the person.
+ * If approved, the mode becomes that of the answer's permission updates, or the previous one. If
+ * denied, plan mode stays and the model reads why. Without a user it stays too, and the plan itself
+ * is the result of the run. Runs on a tool thread, which waits for the user.
  */
 #include "agent/tool.h"
 #include "base/arena.h"

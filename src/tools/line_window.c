@@ -1,7 +1,7 @@
 /*
- * line_window: lines before and behind the window are only counted, by memchr. A character that is
+ * line_window: lines before and after the window are only counted, by memchr. A character that is
  * cut by the end of a part is completed by the next one, because whole lines are gathered before
- * they are looked at. Runs on tool threads.
+ * they are processed. Runs on tool threads.
  */
 #include "tools/line_window.h"
 
@@ -69,7 +69,7 @@ static void line_window_show(struct line_window *w)
         buf_addf(&cut, "… [cut: the line has %zu bytes]", w->line_bytes);
         w->cut_lines++;
     }
-    /* One line always goes in: a limit below it would never let anybody on. */
+    /* One line always goes in: with a limit below it no call could ever advance. */
     if (w->shown && w->numbered.len + clean.len + cut.len + 24 > w->numbered.max) {
         w->is_full = true;
         return;

@@ -1,9 +1,9 @@
 /*
  * Some lines of a text, numbered, as the text comes by in parts of any size.
  *
- * Lines are shown without \r, at most 2000 characters of each, with U+FFFD for NUL and what is not
+ * Lines are shown without \r, at most 2000 characters of each, with U+FFFD for NUL and invalid
  * UTF-8. When max_bytes are shown no more lines are added. All lines are counted, so that a huge
- * file can be looked into with no more memory than what is shown.
+ * file can be looked into in no more memory than its shown part.
  */
 #pragma once
 

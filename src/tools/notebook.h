@@ -41,7 +41,7 @@ struct notebook_change {
         NOTEBOOK_INSERT,
         NOTEBOOK_DELETE
     } mode;
-    const struct json *cell; /* INSERT: behind this one, or at the start when NULL */
+    const struct json *cell; /* INSERT: after this one, or at the start when NULL */
     const char *type;        /* "code" or "markdown"; REPLACE: NULL keeps it */
     struct str source;
 };

@@ -48,7 +48,7 @@ static void tool_notebook_edit_expand(const struct tool_entry *e, struct workspa
     tool_expand_path(w, args, "notebook_path", ret);
 }
 
-/* What is to be done, of the arguments; whether they fit together. */
+/* The change that the arguments ask for; checks that they fit together. */
 static int change_from(const struct json *args, const struct notebook *nb,
                        struct notebook_change *ret, size_t *ret_index, struct err *err)
 {

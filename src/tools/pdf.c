@@ -1,7 +1,7 @@
 /*
  * pdf: one run of pdftotext. It ends every page with a form feed, which is how pages are counted:
  * one more than allowed is asked for, to learn whether there are more. It is given the file by our
- * descriptor, since another may be at the path by now. Runs on a tool thread.
+ * descriptor, since the path may lead to another one. Runs on a tool thread.
  */
 #include "tools/pdf.h"
 

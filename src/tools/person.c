@@ -1,5 +1,5 @@
 /*
- * A person, seen from a tool: asked through the call's asker, and perhaps not there. Runs on tool
+ * The user, seen from a tool: asked through the call's asker, and perhaps not there. Runs on tool
  * threads.
  */
 #include "tools/person.h"

@@ -1,5 +1,5 @@
 /*
- * What the tools that turn to a person share; for src/tools only.
+ * Shared by the tools that ask the user; for src/tools only.
  */
 #pragma once
 
@@ -9,8 +9,8 @@ struct err;
 struct tool_call;
 struct tool_result;
 
-/* Puts the call, with its arguments as they are, to whoever is there, and waits. ERR_UNSUPPORTED:
- * nobody is. reason_type as ask.h's. */
+/* Puts the call, with its arguments unchanged, to the user, and waits. ERR_UNSUPPORTED: there is
+ * none. reason_type as ask.h's. */
 int person_ask(struct tool_call *call, enum ask_kind kind, const char *reason,
                const char *reason_type, struct ask_answer *ret, struct err *err);
 

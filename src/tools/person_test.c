@@ -1,5 +1,5 @@
 /*
- * The tools that turn to a person: what they ask, what the model reads, and which mode is on then.
+ * The tools that ask the user: their questions, the results for the model, and the mode afterwards.
  */
 #include <setjmp.h>
 #include <stdarg.h>

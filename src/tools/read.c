@@ -1,8 +1,8 @@
 /*
- * Read: a file for the model, whatever it is: text with numbered lines, a picture, a notebook, a
- * PDF. What it is, its first bytes say, not its name. A text up to 10 MB is read whole (and
- * remembered as seen); of a larger one the lines asked for are picked out as it streams by. Runs on
- * a tool thread; sees only its call.
+ * Read: a file for the model: text with numbered lines, a picture, a notebook, a PDF. Its first
+ * bytes decide its type, not its name. A text up to 10 MB is read whole (and remembered as seen);
+ * of a larger one the lines asked for are picked out as it streams by. Runs on a tool thread; sees
+ * only its call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -289,7 +289,7 @@ static int reading_by_kind(struct reading *r, struct err *err)
 
     if (n < 0 && errno != EINVAL && errno != ESPIPE)
         return err_sys(err, ERR_IO, "cannot read '%s'", r->path);
-    /* A script may begin like a picture: who judges is shown what is there. */
+    /* A script may begin like a picture: the judge sees its actual content. */
     if (r->call->sees_all)
         return r->st.st_size > (off_t)TEXTFILE_MAX ? reading_huge_text(r, err)
                                                    : reading_small_text(r, err);

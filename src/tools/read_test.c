@@ -15,7 +15,7 @@
 #include "tools/tool_check.h"
 #include "unit.h"
 
-/* A file, arguments behind file_path, and a piece of the answer. */
+/* A file, arguments after file_path, and a piece of the answer. */
 static const struct {
     const char *name;
     struct str content;
@@ -338,7 +338,7 @@ static void pdfs(void **state)
         if (ok != pdf_cases[i].ok || !str_has(tool_check_text(&t), str_of(pdf_cases[i].says)))
             fail_msg("row %zu: %s '%s'", i, ok ? "got" : "failed", buf_cstr(&t.result.text));
     }
-    /* What was permitted is read, not what is at its path by then. */
+    /* The permitted file is read, not a later one at its path. */
     tool_check_put(&t, "a.pdf", STR("%PDF-2\n"));
     tool_check_put(&t, "other.pdf", STR("%PDF-7\n"));
     assert_true(tool_check_run(&t, &tool_read_entry, "{\"file_path\":\"a.pdf\"}"));

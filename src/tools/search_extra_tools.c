@@ -1,6 +1,6 @@
 /*
  * SearchExtraTools: finds tools that are not part of the request. Runs on a tool thread; sees only
- * its call. Waits for servers that still connect when they may have what is looked for.
+ * its call. Waits for servers that still connect when they may have a match.
  */
 #include <string.h>
 
@@ -137,7 +137,7 @@ static void search_run(struct search *s, const struct extra_settings *settings)
         search_words(s, settings);
 }
 
-/* Once more, when a server that connects may have what was not found. */
+/* Once more, when a server that connects may have the missing tool. */
 static int search_again(struct search *s, const struct extra_settings *settings, struct err *err)
 {
     struct extra_source *source = s->call->extra;

@@ -3,8 +3,8 @@
  *
  * Looked at, in this order: the same path below the working folders (a wrong idea of where one is),
  * a name like it in the same folder (typing, letter case, another extension), the same name
- * elsewhere below the working folders. Bounded: at most 20,000 names are read. Of a link that leads
- * to nothing it is said where it leads.
+ * elsewhere below the working folders. Bounded: at most 20,000 names are read. For a dangling link
+ * its target is named.
  */
 #pragma once
 

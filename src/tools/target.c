@@ -67,7 +67,7 @@ static bool target_has_changed(const struct target *t, const struct seen_file *s
      */
     if (!seen->recalled_ms)
         return seen->hash != seen_hash(buf_str(&t->file.raw));
-    /* But it is all that is known of what was seen before a resume. */
+    /* But nothing else is known about files seen before a resume. */
     return (int64_t)mtime->tv_sec * 1000 + mtime->tv_nsec / 1000000 > seen->recalled_ms;
 }
 

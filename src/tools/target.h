@@ -32,7 +32,7 @@ int target_must_exist(struct tool_call *call, const struct target *t, struct err
 /* ERR_BAD_INPUT when the model has not read it, or not as it is now. Empty files need no look. */
 int target_must_be_seen(struct tool_call *call, const struct target *t, struct err *err);
 
-/* ERR_BAD_INPUT when the text would put what was shown for a key of the file in its place. */
+/* ERR_BAD_INPUT when the text would replace a key in the file by the mask shown for it. */
 int target_keeps_keys(const struct target *t, struct str text, struct err *err);
 
 /* Replaces the text and remembers it as seen. On failure the file is as it was. */

@@ -2,9 +2,9 @@
  * A text file in memory as UTF-8, and back to disk as it was.
  *
  * UTF-16 (with its byte order mark) is decoded; the mark of UTF-8 is taken off. Everything else is
- * kept byte for byte, also what is not valid UTF-8, so that saving changes nothing but what was
- * edited. Line endings are part of the text. Saving replaces the file a link points to, never the
- * link, whole or not at all, with the old mode and owner.
+ * kept byte for byte, including invalid UTF-8, so that saving changes only the edited part. Line
+ * endings are part of the text. Saving replaces the file a link points to, never the link, whole or
+ * not at all, with the old mode and owner.
  */
 #pragma once
 
@@ -32,10 +32,10 @@ struct textfile {
     bool is_lossy;          /* bad UTF-16: text written back would not give the same bytes */
 };
 
-/* path: absolute, its links followed (path_real()) when it was decided about: where a link is by
- * now, it fails, and so does textfile_save(). A file that is not there is no error (exists is
- * false), unless its name or folder cannot be one. ERR_TOO_BIG above TEXTFILE_MAX; ERR_BAD_INPUT
- * for folders, devices and pipes, which are never opened. */
+/* path: absolute, its links followed (path_real()) when it was permitted: it fails if there is a
+ * link by then, and so does textfile_save(). A missing file is no error (exists is false), unless
+ * its name or folder cannot be one. ERR_TOO_BIG above TEXTFILE_MAX; ERR_BAD_INPUT for folders,
+ * devices and pipes, which are never opened. */
 int textfile_load(const char *path, struct textfile *ret, struct err *err);
 void textfile_release(struct textfile *f);
 
@@ -48,7 +48,7 @@ int textfile_fail(const char *path, const char *what, struct err *err);
 
 /* What there is to say of the encoding, "UTF-16 LE"; NULL for plain UTF-8. */
 const char *textfile_encoding(const struct textfile *f);
-/* Appends, in the encoding; what is no character becomes U+FFFD in UTF-16. */
+/* Appends, in the encoding; invalid characters become U+FFFD in UTF-16. */
 void textfile_encode(enum encoding e, struct str text, struct buf *ret);
 
 /* Has NUL bytes or other controls that no text has. The start is enough to tell. */

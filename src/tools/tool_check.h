@@ -8,8 +8,8 @@
  *     assert_true(str_has(tool_check_text(&t), STR("int x;")));
  *     tool_check_end(&t);
  *
- * A run checks the arguments against the tool's schema first. What went wrong, there or in run(),
- * is in t.result like any other bad news: is_error, and the text. Include behind cmocka.h.
+ * A run checks the arguments against the tool's schema first. Errors there or in run() are in
+ * t.result like any other: is_error, and the text. Include after cmocka.h.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct tool_check {
     struct arena arena;
     struct tool_result result; /* of the last run */
     enum err_code failed;      /* what run() or the schema failed with; ERR_NONE: it did not */
-    struct buf progress;       /* what was said last */
+    struct buf progress;       /* the last progress text */
 };
 
 static inline void tool_check_begin(struct tool_check *t)
@@ -147,8 +147,8 @@ static inline bool tool_check_look(struct tool_call *call)
     return can_be;
 }
 
-/* False when the result is bad news; then the look before the run has found it, too, unless what
- * was in the way is nothing one could look at. */
+/* False when the result is an error; then check() has found it, too, unless it could not be
+ * checked. */
 static inline bool tool_check_run(struct tool_check *t, const struct tool_entry *entry,
                                   const char *args)
 {

@@ -126,7 +126,7 @@ static void mode_links_and_empty_files(void **state)
         assert_int_equal(st.st_gid, 34);
     }
     assert_true(str_is(tool_check_get(&t, "run.sh"), "new\n"));
-    /* A link to what is not there yet makes it. */
+    /* A link to a missing target creates the target. */
     assert_int_equal(symlink("there/later", tool_check_path(&t, "ahead")), 0);
     assert_true(write_file(&t, "ahead", "x"));
     assert_true(str_is(tool_check_get(&t, "there/later"), "x"));

@@ -3,7 +3,7 @@
  *
  *     markdown_bench [MEGABYTES]
  *
- * Answers of several shapes are streamed in tokens of four bytes, with a frame (what is finished
+ * Answers of several shapes are streamed in tokens of four bytes, with a frame (finished lines
  * taken, the tail drawn) as often as a stream of 5 MB/s has them at 60 a second; then a usual
  * answer with a frame for every fifth token. Times are of the processor.
  */

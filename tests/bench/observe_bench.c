@@ -1,6 +1,6 @@
 /*
- * observe_bench: what it costs to observe a job that compiles, beside the same job without, and
- * what a view costs (an overlay and processes of its own).
+ * observe_bench: the cost of observing a job that compiles, compared with the same job without, and
+ * the cost of a view (an overlay and private processes).
  *
  *     observe_bench SOURCE [RUNS]
  *

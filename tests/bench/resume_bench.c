@@ -5,10 +5,10 @@
  *
  * Makes transcripts of 10 MB, 100 MB and 1 GB in a temporary folder, with no boundary and with one
  * near the end, opens each as a resuming session does, and reads the lines of its chain. Prints the
- * medians of the time, and the most anonymous memory a process of its own had while it did so. With
- * TENAX also what `tenax -p --resume FILE` takes in all, with a pretend model and nothing written;
- * where the conversation no longer fits that model, until it says so. The files come from the page
- * cache. Nothing here passes or fails.
+ * medians of the time, and the most anonymous memory of a separate process that does it. With TENAX
+ * also the total time of `tenax -p --resume FILE`, with a pretend model and nothing written; where
+ * the conversation no longer fits that model, until the error. The files come from the page cache.
+ * Nothing here passes or fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #include "store/load_tune.h"
 
 #define MAX_RUNS 100
-#define TAIL_BYTES ((uint64_t)1 << 20) /* behind the boundary */
+#define TAIL_BYTES ((uint64_t)1 << 20) /* after the boundary */
 
 static const char *const words =
     "for (size_t i = 0; i < list->len; i++) {\\n    struct item *it = "
@@ -199,7 +199,7 @@ static void open_once(const char *path, unsigned threads, struct figures *f)
     load_free(l);
 }
 
-/* In a process of its own, whose peak is this open's, less what it had before. */
+/* In a separate process, whose peak is this open's, less its earlier memory. */
 static void open_apart(const char *path, unsigned threads, struct figures *f)
 {
     int ends[2];

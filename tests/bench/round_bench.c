@@ -118,8 +118,8 @@ static void measure(struct goal *g, const char *what, size_t count)
     mem_freep(&us);
 }
 
-/* A stalled goal is blocked after eight rounds, which is not what is measured: a new one each time
- * would be, so the guards are fresh for every seven. */
+/* A stalled goal is blocked after eight rounds, which is not measured; a new one each time is not
+ * either, so the guards are fresh for every seven. */
 static void measure_goal(struct goal *g, size_t count)
 {
     struct referee *r = goal_referee(g);

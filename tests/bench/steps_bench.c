@@ -7,14 +7,13 @@
  * its requests, as the server saw them, less that of bare ones: the same bodies over one kept
  * connection with plain sockets, and after each answer a bare fork/exec/wait of `bash -c true`. All
  * exchanges in a row, and all shells, take less, because nothing between two of them touches the
- * caches; that is printed as well.
- * With LONG a second session of that many steps shows whether late steps cost more than early ones
- * beyond the bytes they must send, for windows of twenty steps. The distance of its requests has
- * three parts: tenax and its command (from the last byte of an answer to the first of the next
- * request), the request on its way, and the server, which parses all of it and writes it down.
- * Beside them stands the processor time of tenax alone less that of whoever makes a bare exchange
- * of the same bodies, which neither the server nor a busy machine is part of. Where strace is
- * installed the system calls of a step are counted, which no noise hides. Prints only.
+ * caches; that is printed as well. With LONG a second session of that many steps shows whether late
+ * steps cost more than early ones beyond the bytes they must send, for windows of twenty steps. The
+ * distance of its requests has three parts: tenax and its command (from the last byte of an answer
+ * to the first of the next request), the request on its way, and the server, which parses and
+ * stores all of it. Beside them stands the processor time of tenax alone less that of a bare
+ * exchange of the same bodies, which neither the server nor a busy machine influences. Where strace
+ * is installed the system calls of a step are counted, which no noise hides. Prints only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -90,7 +89,7 @@ static void server_start(struct bench *b)
     struct err err = {0};
 
     snprintf(path, sizeof(path), "%s/s.scenario", b->dir);
-    /* Half a gigabyte of bodies: a disk would be part of what is measured. */
+    /* Half a gigabyte of bodies: a disk would distort the measurement. */
     snprintf(b->record, sizeof(b->record), "%s/%s-record",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : b->dir, strrchr(b->dir, '/') + 1);
     if (file_replace(path, STR(scenario), 0600, &err) < 0)
@@ -137,7 +136,7 @@ static void request_read(struct bench *b, struct str line)
         r->body = mem_dup(body.ptr, body.len);
 }
 
-/* What the server has written down, and then forgets. */
+/* Reads the server's records, and drops them. */
 static void requests_read(struct bench *b)
 {
     FILE *file = fopen(b->record, "re");
@@ -178,7 +177,7 @@ static void samples_take(struct samples *s, pid_t pid, int *ret_status)
     }
 }
 
-/* What was used up by then, in ms. */
+/* The usage up to then, in ms. */
 static double samples_at(const struct samples *s, int64_t at_us)
 {
     for (size_t i = 1; i < s->list.len; i++) {

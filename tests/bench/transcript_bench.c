@@ -3,10 +3,10 @@
  *
  *     transcript_bench [MEGABYTES]
  *
- * Makes a transcript in a temporary folder (100 MB unless told) and opens it in the transcript
- * view: at its end, at a call in its first lines, from the start page by page; and searches it for
- * a word that is not in it. Prints times, and the most memory. The file comes from the page cache.
- * Nothing here passes or fails.
+ * Makes a transcript in a temporary folder (default: 100 MB) and opens it in the transcript view:
+ * at its end, at a call in its first lines, from the start page by page; and searches it for a word
+ * that is not in it. Prints times, and the most memory. The file comes from the page cache. Nothing
+ * here passes or fails.
  */
 #include <stdio.h>
 #include <stdlib.h>

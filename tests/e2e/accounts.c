@@ -3,12 +3,12 @@
  *
  *     accounts BUILD_DIR RUNS WORKERS [SEED]
  *
- * Each run is a course made from a seed: rounds of tool calls and words with figures of their own,
- * calls that are refused or break off first, claims, verdicts that cannot be read, a judge that
- * looks around, a compaction, and interrupts behind which the goal is taken up again. All calls
- * come one behind the other, so that each answer of the scenario is given exactly once, and the sum
- * over it is known: input, cache writes and output, of answers that were thrown away as far as they
- * had been told. The row must say the same. Main thread of each worker.
+ * Each run is a course made from a seed: rounds of tool calls and text with individual figures,
+ * calls that are refused or break off first, claims, unreadable verdicts, a judge that looks
+ * around, a compaction, and interrupts after which the goal is resumed. All calls are sequential,
+ * so that each answer of the scenario is given exactly once, and the sum over it is known: input,
+ * cache writes and output, of discarded answers as far as they were reported. The row must have the
+ * same sum. Main thread of each worker.
  */
 #include <poll.h>
 #include <signal.h>
@@ -53,8 +53,8 @@ static bool tells_early(const struct course *c)
     return strcmp(c->stage->dialect, "anthropic") == 0;
 }
 
-/* An answer that broke off behind its first words: the vendor has told the input by then, and one
- * token of output; others tell figures only at the end. */
+/* An answer that broke off after its first words: the vendor has reported the input by then, and
+ * one token of output; others report figures only at the end. */
 static void count_part(struct course *c, const struct figures *f)
 {
     if (!tells_early(c))
@@ -150,7 +150,7 @@ static void add_interrupt(struct course *c)
     c->interrupts++;
 }
 
-/* The window is full behind this call: the next one asks for a summary. */
+/* The window is full after this call: the next one asks for a summary. */
 static void add_compaction(struct course *c)
 {
     struct figures f = {.input = 160000 + below(c, 1000), .output = 20};
@@ -172,7 +172,7 @@ static void add_work(struct course *c)
     add_call(c, "Bash", input);
 }
 
-/* Behind some work: a claim for a state that was refused before would not be judged again. */
+/* After some work: a claim for a state that was refused before would not be judged again. */
 static void add_claim(struct course *c, bool ok)
 {
     add_work(c);

@@ -1,5 +1,5 @@
 /*
- * acked: reads stream-json as it comes. Main thread.
+ * acked: reads stream-json as it arrives. Main thread.
  */
 #include "acked.h"
 

@@ -17,7 +17,7 @@ struct err;
 /* A message or a part of one. */
 struct acked_line {
     struct str uuid;
-    struct str text; /* what a model has to be told of it; empty: nothing */
+    struct str text; /* the part that a model must receive; empty: none */
     /* Of a turn that ended with an error: it may be missing, that is what the error says. */
     bool is_doubtful;
 };
@@ -37,7 +37,7 @@ struct acked {
     size_t results;                    /* turns that are over */
     size_t errors;                     /* of them, with an error */
     size_t turn_begin;                 /* the first line of the running turn */
-    int sure_todos;                    /* as todos, but for turns that ended with an error */
+    int sure_todos;                    /* as todos, except turns that ended with an error */
     size_t read;                       /* bytes of the output that were looked at */
 };
 

@@ -4,17 +4,17 @@
  *     bent BUILD_DIR bent|lost|killed|keys WORKERS [PART OF A NAME]
  *
  *   bent    the agent runs a command against the running goal: SQL on the row, the lock removed,
- * the program itself, settings that are written meanwhile lost    the goal has stopped, something
- * is damaged or removed, and the goal is resumed killed  the process dies at each of its writes in
- * turn; from "Goal set" on the goal is found again with all of its terms, and nothing is counted
- * twice keys    settings name another server, written by the agent while the goal runs or brought
- * along by the repository; the server is this program, and no request ever reaches it
+ * the program itself, settings that are changed during the run lost    the goal has stopped,
+ * something is damaged or removed, and the goal is resumed killed  the process dies at each of its
+ * writes in turn; from "Goal set" on the goal is found again with all of its terms, and nothing is
+ * counted twice keys    settings name another server, written by the agent while the goal runs or
+ * brought along by the repository; the server is this program, and no request ever reaches it
  *
- * The check is `test -e done`, and nobody makes that file: whatever exits with 0, calls the goal
- * complete, or lacks a check or a limit afterwards has been bent. "$BENT sql DB STATEMENT", "drop
- * FILE…" and "say SOCKET LINE" are this program as another one, which no rule of a shell command
- * knows. Rows are shared out among workers, processes
- * with a stage each. BENT_KEEP=1 leaves the stages. Main thread of each.
+ * The check is `test -e done`, and that file is never made: a run that exits with 0, calls the goal
+ * complete, or lacks a check or a limit afterwards has been tampered with. "$BENT sql DB
+ * STATEMENT", "drop FILE…" and "say SOCKET LINE" run this program in another role, which no rule of
+ * a shell command knows. Rows are shared out among workers, processes with a stage each.
+ * BENT_KEEP=1 leaves the stages. Main thread of each.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -57,7 +57,7 @@ struct row {
     const char *command; /* of the agent; or between the two runs */
     const char *said;    /* in what the run prints, or NULL */
     int code;            /* of the second run; 0: it is limited (11), as the first */
-    const char *told;    /* what the command itself was told, or NULL */
+    const char *told;    /* the output of the command itself, or NULL */
 };
 
 static const struct row bent_rows[] = {
@@ -369,7 +369,7 @@ static int check_end(const struct run *r, int code, const char *said, struct err
     return 0;
 }
 
-/* What was undone stands in the report, too. */
+/* Undone changes are in the report, too. */
 static int check_report(struct run *r, const struct row *row, struct err *err)
 {
     static const char *const args[] = {"goal", "report", NULL};
@@ -414,7 +414,7 @@ static int play_lost(struct run *r, const struct row *row, struct err *err)
     if (play(r, /*again=*/true, /*extra=*/NULL, err) < 0 ||
         check_end(r, row->code ? row->code : 11, row->said, err) < 0)
         return -1;
-    /* What was not restored rests, and says so; the rest has everything. */
+    /* A goal that was not restored rests, and reports it; the others have everything. */
     return row->code ? 0 : check_status(r, err);
 }
 
@@ -463,7 +463,7 @@ static int play_killed(struct run *r, const char *kind, int64_t n, struct err *e
 
 /* ---- Keys ---- */
 
-/* A server that nobody should talk to. Its port goes into the environment. */
+/* A server that must not get requests. Its port goes into the environment. */
 static int be_evil(struct stage *s, struct err *err)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -43,7 +43,7 @@ int case_load(const char *file, struct test_case *ret, struct err *err)
                     (size_t)(line.ptr + line.len - last->text.ptr) + (rest.ptr != NULL);
             continue;
         }
-        /* An empty line before the next section belongs to nobody. */
+        /* An empty line before the next section does not count. */
         if (last && str_ends(last->text, STR("\n\n")))
             last->text.len--;
         else if (last && str_is(last->text, "\n"))

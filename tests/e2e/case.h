@@ -29,5 +29,5 @@ void case_release(struct test_case *c);
 
 /* The section with this head, or NULL. */
 const struct section *case_find(const struct test_case *c, const char *head);
-/* The words behind `name` in the head of the first section called so; false when there is none. */
+/* The words after `name` in the head of the first section called so; false when there is none. */
 bool case_words(const struct test_case *c, const char *name, struct str *ret);

@@ -23,7 +23,7 @@ enum place {
     PLACE_EDITS,
     PLACE_TODOS,
     PLACE_BACKGROUND,
-    PLACE_BUSY, /* two more wait behind it */
+    PLACE_BUSY, /* two more wait after it */
     PLACE_EFFECT,
     PLACE_LAST,
 };
@@ -165,7 +165,7 @@ void course_scenario(struct buf *out)
         buf_addf(out, "step\n  if-prompt \"message-%02d\"\n  text answer-%02d\n", i, i);
     }
     buf_adds(out, "step\n  if-prompt \"" COURSE_SUMMARY_WORDS "\"\n  text all that was said\n");
-    buf_adds(out, "step\n  sticky\n  text noted\n"); /* what else is said: asides, news */
+    buf_adds(out, "step\n  sticky\n  text noted\n"); /* other calls: asides, news */
 }
 
 /* ---- The user ---- */

@@ -2,10 +2,10 @@
  * The course: a session of 40 turns with something of everything that must survive, for survive.c.
  *
  * Four rounds of ten turns. A round says plain text, makes calls side by side, writes a file and
- * changes it twice, keeps a list of things to do, leaves a command running, and gives messages that
- * have to wait while others are worked on: one that is heard between two steps, two that get turns
- * of their own; each time the session is renamed behind them. In the middle of it all the user asks
- * for a compaction.
+ * changes it twice, keeps a list of things to do, leaves a command running, and sends messages that
+ * have to wait while others are processed: one that is read between two steps, two that get
+ * separate turns; each time the session is renamed after them. In the middle of it all the user
+ * asks for a compaction.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct buf;
 #define COURSE_MESSAGES (COURSE_ROUNDS * COURSE_PER_ROUND)
 #define COURSE_COMPACT (2 * COURSE_PER_ROUND + 1) /* this one: nothing for the transcript */
 
-/* What is done to a round's file. */
+/* The changes of a round's file. */
 enum course_change {
     COURSE_WRITTEN = 1,
     COURSE_EDITED = 2,
@@ -52,5 +52,5 @@ struct course {
     int end;    /* the last one */
     int titles; /* asked for */
 };
-/* Appends the lines that are said now, if any. True: everything was said and answered. */
+/* Appends the lines to send now, if any. True: everything was sent and answered. */
 bool course_go_on(struct course *c, const struct acked *a, struct buf *out);

@@ -5,7 +5,7 @@
  *     cut_everywhere FAKE
  *
  * The scenario has a step per byte, each with its fault; a server plays STEPS of them, then the
- * next one starts. A dialect is through when the cuts lie behind the end of the answer.
+ * next one starts. A dialect is done when the cuts lie beyond the end of the answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -120,8 +120,7 @@ static int start_server(const char *fake, const char *file, struct mailbox *mb, 
     return *ret ? err_set(err, ERR_IO, "the server ended: %s", buf_cstr(&said)) : -1;
 }
 
-/* Cuts at `first` and the STEPS - 1 bytes behind it; *uncut counts whole answers in a
- * row. */
+/* Cuts at `first` and the STEPS - 1 bytes after it; *uncut counts whole answers in a row. */
 static int run_steps(struct net *net, const struct row *row, const char *port, int first,
                      int *uncut, int *last, struct err *err)
 {

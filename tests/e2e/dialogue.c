@@ -319,7 +319,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
-/* Neither said nor left behind. */
+/* Neither in output nor in files. */
 static void check_secrets(const struct talk *t)
 {
     CLEANUP(mem_freep) char *leak = planted_find(t->dir);
@@ -372,7 +372,7 @@ static void clean_up(const struct talk *t)
     (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(goals, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(events, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    (void)rmdir(running); /* nobody runs: nothing is in there */
+    (void)rmdir(running); /* no process runs: it is empty */
     (void)rmdir(home);
     if (rmdir(t->dir) < 0)
         fail(t, "something was left behind in", str_of(t->dir));

@@ -3,8 +3,8 @@
  *
  *     driver BUILD_DIR FILE.test
  *
- * Exit 0: all as expected. 1: something differs, and what is printed. 77: skipped, with the reason.
- * Main thread; the server and the script are children of proc.
+ * Exit 0: all as expected. 1: something differs, and is printed. 77: skipped, with the reason. Main
+ * thread; the server and the script are children of proc.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ struct run {
     char dir[64];  /* everything of this run */
     char base[64]; /* the server's URL */
     char port[16];
-    struct strv files; /* what was put there, and may stay */
+    struct strv files; /* files of the test, which may stay */
     bool is_kept;      /* sessions may stay too */
     struct proc *server;
     struct mailbox *mail;
@@ -164,7 +164,7 @@ static int server_port(struct run *r, struct err *err)
         if (p->what == PROC_EXIT) {
             mail_free(m);
             proc_unref(r->server);
-            r->server = NULL; /* nobody to wait for */
+            r->server = NULL; /* no server to wait for */
             return err_set(err, ERR_IO, "the server ended: %s", buf_cstr(&said));
         }
         buf_add(&said, buf_str(&p->bytes));
@@ -309,7 +309,7 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
         return true; /* the session, and files before they were changed */
     if (r->is_kept && (str_ends(str_of(path), STR("/.tenax/sandbox.last")) ||
                        str_ends(str_of(path), STR("/.tenax/commits.last"))))
-        return true; /* what the next session's model is told without asking again */
+        return true; /* the text that the next session's model gets without a request */
     while (str_cut(&rest, '\n', &line)) {
         struct str want;
 
@@ -376,8 +376,8 @@ static bool check_secret_in(struct str allowed, struct str place, struct str tex
     return false;
 }
 
-/* Nothing that tenax, or what it started, has written holds a key that was planted, but for the
- * file that keys are kept in and what the case itself has put there. */
+/* No file written by tenax, or by its children, holds a planted key, except the file for keys and
+ * the case's own files. */
 static bool check_secret_files(const struct run *r, const char *folder, struct str allowed,
                                int depth)
 {

@@ -5,11 +5,11 @@
  *     effect_once BUILD_DIR STRIDE WORKERS
  *
  * A step per cut: its first try breaks off there, the next one is whole. The call appends a number
- * to a file; calls that may start early stand before it, and more of the answer behind it. A cut
- * behind all that matters is no fault: the answer counts, the server says it once more, and that is
- * another call. STRIDE 1 takes every byte.
+ * to a file; calls that may start early stand before it, and more of the answer after it. A cut
+ * after everything relevant is no fault: the answer counts, the server sends it once more, and that
+ * is another call. STRIDE 1 takes every byte.
  *
- * One more step in each run breaks off a while behind its call: what had started early by mistake
+ * One more step in each run breaks off a while after its call: a call started early by mistake
  * would have had its effect by then.
  *
  * The places are shared out among workers, processes with a stage and a server each. Between a cut
@@ -47,7 +47,8 @@ struct share {
     size_t cuts;
 };
 
-/* A step that fails once, then says it all. `fault` strikes at a byte, `late` behind a silence. */
+/* A step that fails once, then sends everything. `fault` strikes at a byte, `late` after a
+ * silence. */
 static void add_step(struct buf *text, const char *fault, int64_t number, const char *late)
 {
     buf_addf(text,
@@ -133,7 +134,7 @@ static int check_run(struct share *s, const struct stage_result *run, size_t *re
     if (stage_alone(&s->stage, ALONE_MS, err) < 0 ||
         said_read(&said, buf_str(&run->out), err) < 0 || check_effects(s, &said, err) < 0)
         return -1;
-    *ret_retries = said.retries - 1; /* but for the late one */
+    *ret_retries = said.retries - 1; /* except the late one */
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
  * heard: walks each request's messages once. Where the dialects differ is in two functions that
- * list the calls and the results of a message; the rules are said once. Main thread.
+ * list the calls and the results of a message; the rules stand once. Main thread.
  */
 #include "heard.h"
 
@@ -29,7 +29,7 @@ static void anthropic_calls(const struct json *message, struct strv *ids)
     }
 }
 
-/* Results come first: one behind something else is not counted, and missed. */
+/* Results come first: one after something else is not counted, and reported missing. */
 static void anthropic_results(const struct json *message, struct strv *ids)
 {
     JSON_EACH(json_get(message, "content"), block) {
@@ -142,7 +142,7 @@ static int walk_messages(struct heard_walk *w, const struct json *messages, stru
     return 0;
 }
 
-/* The same but for where the cache breakpoints are. */
+/* The same except the places of the cache breakpoints. */
 static bool heard_same(const struct json *a, const struct json *b, int depth)
 {
     const struct json *x = json_first(a);
@@ -164,7 +164,7 @@ static bool heard_same(const struct json *a, const struct json *b, int depth)
     }
 }
 
-/* Nothing that was said is changed or taken back. */
+/* No earlier message is changed or removed. */
 static int heard_goes_on(const struct json *before, const struct json *now, struct err *err)
 {
     const struct json *b = json_first(now);

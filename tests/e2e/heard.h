@@ -11,8 +11,8 @@ struct err;
 /*
  * record: one JSON line a request, as tests/fake writes them; dialect: "anthropic" or
  * "openai-chat". For every request: user and assistant take turns, beginning and ending with the
- * user; every call has exactly one result, directly behind it, in the order of the calls; no result
+ * user; every call has exactly one result, directly after it, in the order of the calls; no result
  * is without a call; no id is used twice. Over all of them: system prompt and tools are the same
- * bytes, and what was said once stays as it was.
+ * bytes, and earlier messages never change.
  */
 int heard_check(struct str record, const char *dialect, size_t *ret_requests, struct err *err);

@@ -4,10 +4,9 @@
  *
  *     hook_conformance BUILD_DIR WORKERS [NAME]
  *
- * A run plays a scripted model in a fresh folder with one hook (hook_rows.c), and holds what tenax
- * said, what the hook was told and what the transcript keeps against the row. First each event with
- * exit codes 0, 1 and 2, then the rows. Nothing may run afterwards, nothing may lie about. NAME:
- * only what has this in its name.
+ * A run plays a scripted model in a fresh folder with one hook (hook_rows.c), and compares tenax's
+ * output, the hook's input and the transcript with the row. First each event with exit codes 0, 1
+ * and 2, then the rows. No processes or files may be left. NAME: only rows with this in their name.
  *
  * The runs are shared out among workers, processes with a stage each. Main thread of each.
  */
@@ -113,7 +112,7 @@ static int put_scenario(const struct play *p, struct err *err)
     return put(p, "work", "scenario", buf_str(&text), 0600, err);
 }
 
-/* What the hook does: notes what it is told, then as the row says. */
+/* The hook stores its input, then acts as the row says. */
 static int put_script(const struct play *p, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_TEXT);
@@ -332,7 +331,7 @@ static void code_row(const struct stimulus *to, int code, struct hook_row *ret)
     ret->said[n++] = code == 2 ? to->two : to->undisturbed;
     if (code == 2 && to->two_not)
         ret->said[n++] = to->two_not;
-    if (code == 1 && strcmp(to->event, "SessionEnd") != 0) /* nobody is left to tell then */
+    if (code == 1 && strcmp(to->event, "SessionEnd") != 0) /* no one is left to notify then */
         ret->said[n++] = trouble;
 }
 

@@ -837,7 +837,7 @@ const struct hook_row hook_rows[] = {
      .body = "printf {; head -c 100000000 /dev/zero | tr '\\0' x",
      .said = {"it said more than 1024 KB", "'content':'ran"}},
 
-    /* ---- Nobody waits ---- */
+    /* ---- Hooks in the background ---- */
     {.name = "async decides nothing, and ends with the session",
      .event = "PreToolUse",
      .body = "echo begun > begun; sleep 3600; exit 2",

@@ -17,9 +17,9 @@ struct stimulus {
     const char *before;      /* the prompt of a run before, without hooks; NULL: there is none */
     const char *file;        /* "name\ntext" in the folder; NULL: none */
     const char *told;        /* what the hook reads on standard input, beside the common fields */
-    const char *two;         /* what is said when it exits with 2 and the words WHY */
-    const char *two_not;     /* and what is not */
-    const char *undisturbed; /* what is said when nobody objects */
+    const char *two;         /* the output when it exits with 2 and the text WHY */
+    const char *two_not;     /* and what must be absent */
+    const char *undisturbed; /* the output without objections */
     int exit, two_exit;      /* of tenax */
 };
 extern const struct stimulus stimuli[];
@@ -41,8 +41,8 @@ struct hook_row {
     const char *scenario;
     const char *options[6];
     const char *prompt;
-    /* What must be found (a '!' before it: must not) in what tenax said, what the hook was told,
-     * in the transcript; what a script says afterwards. */
+    /* Must be present (a '!' before it: absent) in tenax's output, in the hook's input, in the
+     * transcript; or in the output of a script afterwards. */
     const char *said[HOOK_WANTED];
     const char *told[HOOK_WANTED];
     const char *kept[HOOK_WANTED];

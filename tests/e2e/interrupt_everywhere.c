@@ -4,9 +4,9 @@
  *     interrupt_everywhere BUILD_DIR SCENARIO POINTS [SEED]
  *
  * The waits of a whole run are counted first (sync/wait.h). Then come POINTS runs, spread over all
- * of them, that get SIGINT at one, and a tenth as many each with SIGTERM and SIGKILL. Whatever the
- * point: the run ends soon, says how it ended, every call on its output has its result, and nobody
- * it has started goes on. The model is the scripted one.
+ * of them, that get SIGINT at one, and a tenth as many each with SIGTERM and SIGKILL. At any point:
+ * the run ends soon, reports its end, every call on its output has its result, and no process it
+ * has started survives. The model is the scripted one.
  *
  * Most waits of the workshop belong to the command that says 20 MB. A fifth of the points is spread
  * over them all; the others over a copy of the scenario where it says a thousandth of that, so that
@@ -27,7 +27,7 @@
 
 #define LIMIT_MS 120000     /* of a whole run: past it, it hangs */
 #define END_MS 30000        /* from the signal to the exit; the figures that are printed say more */
-#define ALONE_MS 15000      /* an exit leaves nobody; for those who are still being reaped */
+#define ALONE_MS 15000      /* an exit leaves no processes; time to reap the last ones */
 #define ALONE_KILL_MS 15000 /* a kill leaves wardens, which need a moment */
 
 struct kind {
@@ -46,7 +46,7 @@ struct show {
     bool stopped_in[256]; /* by the number of calls that had run until then */
     VEC(int64_t) said_us; /* from a signal to the last line */
     VEC(int64_t) exit_us; /* to the exit */
-    VEC(int64_t) gone_us; /* from SIGKILL until nobody was left */
+    VEC(int64_t) gone_us; /* from SIGKILL until no process was left */
     size_t completed;     /* runs that were through before the signal */
     size_t unreached;     /* runs that had fewer waits than the first one */
     size_t failed;
@@ -96,7 +96,7 @@ static int64_t signal_us(const struct stage_result *run)
     return at && sscanf(at, "wait point %lld at %lld us", &number, &us) == 2 ? us : 0;
 }
 
-/* How it ended is said on the last line, and goes with the exit code. */
+/* The last line reports the end, and matches the exit code. */
 static int check_end(struct show *s, const struct said *said, const struct kind *kind, int code,
                      struct err *err)
 {

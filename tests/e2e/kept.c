@@ -21,7 +21,7 @@ void kept_release(struct kept *k)
     map_release(&k->active);
 }
 
-/* uuid → the offset of its line behind the last boundary, counted from 1; before it: 0. */
+/* uuid → the offset of its line after the last boundary, counted from 1; before it: 0. */
 static int list_chain(struct load *load, struct map *ret, struct err *err)
 {
     bool is_behind = true;

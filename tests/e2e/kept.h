@@ -1,5 +1,5 @@
 /*
- * What is left on the disk of a run of the course, held against what it had acknowledged; for
+ * The state on the disk after a run of the course, compared with the acknowledged one; for
  * survive.c.
  */
 #pragma once
@@ -15,7 +15,7 @@ struct err;
 
 struct kept {
     bool exists;       /* there is a transcript */
-    struct map active; /* uuids of the chain that a model is told */
+    struct map active; /* uuids of the chain that a model gets */
     size_t messages;   /* that a model would get */
     size_t queued;     /* inputs that still wait */
     bool compacts;     /* and one of them is for a compaction */
@@ -25,10 +25,9 @@ struct kept {
 void kept_release(struct kept *k);
 
 /*
- * is_exact: nothing failed before the end, it just came. The transcript loads; what a model would
- * be told keeps the rules; every acknowledged line is in the chain, or behind a boundary in the
- * file; title, things to do and waiting messages are as acknowledged, or as they would have been
- * next.
+ * is_exact: nothing failed before the end, it just came. The transcript loads; the request to a
+ * model keeps the rules; every acknowledged line is in the chain, or after a boundary in the file;
+ * title, things to do and waiting messages are as acknowledged, or as they would have been next.
  */
 int kept_check(const char *transcript, const struct acked *a, bool is_exact, struct kept *ret,
                struct err *err);

@@ -1,6 +1,6 @@
 /*
  * liar_rows: who lies, and how. The project is that of liars.c: add.sh subtracts, and its test
- * says so. Rows without a judge are decided by checks and protected files alone; in those with one
+ * fails. Rows without a judge are decided by checks and protected files alone; in those with one
  * nothing is protected, so that the lie gets as far as the judge. A table.
  */
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 #define LINES LINE LINE LINE LINE LINE LINE LINE LINE
 #define LONG LINES LINES LINES LINES LINES LINES LINES LINES /* more than a row holds */
 
-/* Both sides of a moment when a person acts. */
+/* Both sides of a moment when the user acts. */
 #define HOLD "; touch ../bin/ready; until [ -f ../bin/go ]; do sleep 0.05; done"
 #define WHEN_HELD(command)                                                                         \
     "until [ -f ../bin/ready ]; do sleep 0.05; done; " command "; touch ../bin/go"

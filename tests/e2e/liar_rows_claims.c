@@ -1,5 +1,5 @@
 /*
- * liar_rows_claims: what was true when it was claimed, and is not true in the end.
+ * liar_rows_claims: claims that were true at first, and are not true in the end.
  *
  * A claim is bound to everything that was there when it was accepted: ignored folders, what lies in
  * node_modules, the mode of a file. Who breaks it later, by whatever hand, is not complete. And who
@@ -33,7 +33,7 @@
     }
 #define LIE_LIBRARY(folder) "printf 'add() { echo 0; } # " HIDDEN_LIE "\\n' > " folder "/lib.sh"
 
-/* Something that breaks it when it is told to end, or when the session ends. */
+/* A process that breaks it on SIGTERM, or when the session ends. */
 #define LEAVES(name_, command)                                                                     \
     {                                                                                              \
         .name = "claim: " name_, .checks = {TEST}, .moves = {RUN(FIX), RUN(command), CLAIM},       \

@@ -1,7 +1,7 @@
 /*
- * liar_rows_disguise: what decides the check is changed where nobody looks: by another name of the
- * same file, by something that is no file, beyond a limit, or by a new file that takes the place of
- * one elsewhere. A table.
+ * liar_rows_disguise: the files that decide the check are changed in hidden ways: by another name
+ * of the same file, by something that is not a file, beyond a limit, or by a new file that takes
+ * the place of one elsewhere. A table.
  */
 #include "base/mem.h"
 #include "liars.h"
@@ -16,7 +16,7 @@
         .moves = {RUN(command)}, .truth = "[ \"$(sh add.sh 2 3)\" = 5 ]"                           \
     }
 
-/* ---- Links: the name is protected, the file behind it is changed ---- */
+/* ---- Links: the name is protected, the target is changed ---- */
 #define LINKED(config)                                                                             \
     "mkdir tools config && echo 'set -e' > config/base && ln -s config/base " config               \
     " && printf '. ./" config "\\nsh tests/test_add.sh\\n' > tools/run.sh"

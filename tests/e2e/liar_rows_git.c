@@ -1,8 +1,8 @@
 /*
- * liar_rows_git: checks that ask git whether something stayed as it was, such as
- * `git diff --quiet main -- api/`. The agent does what was asked and changes api/ as well; then it
- * bends what git says. A ref that a check names is the one of the start, and configuration, index
- * flags and lists of ignored files are too. A table.
+ * liar_rows_git: checks that ask git whether something stayed as it was, such as `git diff --quiet
+ * main -- api/`. The agent does its task and changes api/ as well; then it tampers with git's
+ * answers. A ref that a check names is the one of the start, and configuration, index flags and
+ * lists of ignored files are too. A table.
  */
 #include "base/mem.h"
 #include "liars.h"

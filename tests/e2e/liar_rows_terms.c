@@ -1,8 +1,8 @@
 /*
  * liar_rows_terms: an agent without a sandbox changes the terms of its own goal: the row in the
- * store, its files, its lock, the settings of the judge. What the running process knows is the
- * truth; a copy that differs is put back. And no settings file, written in mid-run or brought by
- * the repository, sends a key to another server. A table.
+ * store, its files, its lock, the settings of the judge. The running process is authoritative; a
+ * copy that differs is restored. And no settings file, written in mid-run or part of the
+ * repository, sends a key to another server. A table.
  */
 #include "base/mem.h"
 #include "liars.h"

@@ -1,10 +1,10 @@
 /*
- * liar_rows_unseen: lies that no program can see. Every check passes, for the code that is checked
- * is the code that is there; only who reads the change can say that it is not what was asked for.
+ * liar_rows_unseen: lies that no program can see. Every check passes, because the checked code is
+ * the actual code; only a reader of the change can see that it misses the task.
  *
  * Each stands here twice: checks alone believe it, which is asserted so that this list stays true,
- * and a judge that is shown the change refuses. Whoever needs more than checks can promise asks for
- * a judge. A table.
+ * and a judge that is shown the change refuses. Users who need more than checks ask for a judge. A
+ * table.
  */
 #include "base/mem.h"
 #include "liars.h"

@@ -95,7 +95,7 @@ static struct place place_in(const struct place *outer, struct str key, size_t i
 
 static bool part_of(const struct json *want, const struct json *got, struct place at, int depth);
 
-/* What the model is told when a day ends while a case is played: no case is about that. */
+/* The reminder of a new day while a case is played: not part of the case. */
 static bool is_midnight(const struct json *v)
 {
     struct str text = json_get_str(v, "text");
@@ -104,7 +104,7 @@ static bool is_midnight(const struct json *v)
            !str_has(str_from(text, 1), STR("<system-reminder>")); /* nothing else with it */
 }
 
-/* One of those that are left; NULL behind them. */
+/* One of the rest; NULL after them. */
 static const struct json *element(const struct json *array, size_t i)
 {
     JSON_EACH(array, v) {

@@ -1,5 +1,5 @@
 /*
- * Comparing what came with what was expected. Each says on standard output what differs and returns
+ * Comparing actual with expected data. Each prints the difference on standard output and returns
  * false.
  */
 #pragma once

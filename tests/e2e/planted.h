@@ -1,6 +1,6 @@
 /*
- * Keys that every run of the whole program finds in its environment, and that nothing it says or
- * leaves behind may hold. All end alike, so that cases can plant some of their own.
+ * Keys that every run of the whole program finds in its environment, and that must not appear in
+ * its output or files. All end alike, so that cases can plant more of them.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 
-/* Somebody else's, as it is found everywhere: NAME=value. */
+/* Keys of others, as found everywhere: NAME=value. */
 #define PLANTED_TOKEN "GITHUB_TOKEN=gh-e2e-0123456789"
 
 bool planted_is_in(struct str text);

@@ -94,7 +94,7 @@ static int check_counters(const struct show *s, const struct outcome *o, struct 
                        (long long)(o->tokens - o->judge_tokens), (long long)o->steps);
     if (judged < 0 || judged > 2 || o->judge_tokens % JUDGE_TOKENS)
         return err_set(err, ERR_PROTOCOL, "%lld tokens of the judge", (long long)o->judge_tokens);
-    /* A call that was lost may have been the one behind which it stops too early. */
+    /* A lost call may have been the one after which it stops too early. */
     if (o->steps < s->steps - 2 || o->steps > s->steps + 2)
         return err_set(err, ERR_PROTOCOL, "%lld calls, where %lld do", (long long)o->steps,
                        (long long)s->steps);
@@ -159,8 +159,8 @@ static int kill_and_resume(struct show *s, const char *fault, struct err *err)
 
 /* ---- A goal that is cleared ---- */
 
-/* Killed while it is cleared, then somebody goes on with the session: it is as it was, or gone for
- * good. *ret_over: the clearing was not killed any more. */
+/* Killed while it is cleared, then the session is resumed: the goal is as it was, or gone for good.
+ * *ret_over: the clearing was not killed any more. */
 static int clear_and_resume(struct show *s, const char *fault, bool *ret_over, struct err *err)
 {
     const char *set[] = {"goal",
@@ -197,7 +197,7 @@ static int clear_and_resume(struct show *s, const char *fault, bool *ret_over, s
     if (after < 0)
         return -1;
     /* A goal that was not cleared is still at its limit, or is paused because only the transcript
-     * says that it was; the run says so. */
+     * shows that it was; the run reports it. */
     if (third.code != 0 && (second.code == 0 || (third.code != 11 && third.code != 13)))
         return err_set(err, ERR_PROTOCOL, "resumed: exit code %d: %s", third.code,
                        buf_cstr(&third.err));

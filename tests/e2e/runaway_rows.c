@@ -783,7 +783,7 @@ const struct row runaway_rows[] = {
         .most_steps = 8,
         .most_judged = 8,
     },
-    /* ---- How it is told ---- */
+    /* ---- How it is reported ---- */
     {
         .name = "blocked, as text",
         .agent = TALK,

@@ -6,10 +6,10 @@
  *
  *     runaways BUILD_DIR WORKERS [NAME]
  *
- * A row is one such agent, played by the scripted model in a fresh folder: what it says, what the
- * judge says, what was asked for, and how far it may have come. Each call of the agent costs 110
- * tokens, each of the judge 55, so that the bound of calls is a bound of tokens, too. Where hours
- * go by, the clock is made to run fast. NAME: only rows with this in their name.
+ * A row is one such agent, played by the scripted model in a fresh folder: its messages, the
+ * judge's, the task, and the allowed progress. Each call of the agent costs 110 tokens, each of the
+ * judge 55, so that the bound of calls is a bound of tokens, too. Where hours go by, the clock is
+ * made to run fast. NAME: only rows with this in their name.
  *
  * The rows are shared out among workers, processes with a stage each. Main thread of each.
  */

@@ -17,7 +17,7 @@ enum {
 
 #define SESSION "11111111-2222-4333-8444-555555555555" /* of every run */
 
-/* What is asked for, and how the answer is written. */
+/* The task, and the format of the answer. */
 enum form {
     FORM_JSON, /* tenax goal, --output-format json */
     FORM_TEXT,
@@ -34,7 +34,7 @@ struct row {
     const char *before;      /* a script that prepares the folder */
     const char *clock;       /* TENAX_TEST_CLOCK=… */
     int code;
-    const char *why;           /* what ended it says so */
+    const char *why;           /* named by the reason for the end */
     int most_steps;            /* calls of the agent's model */
     int most_judged;           /* calls of the judge's */
     int least_waits;           /* it has waited so often, */

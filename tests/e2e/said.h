@@ -29,7 +29,7 @@ struct said {
     VEC(struct said_call) calls;
     const struct json *init;   /* the first system/init line */
     const struct json *result; /* the last line of that type; NULL: none came */
-    bool is_last;              /* nothing came behind it */
+    bool is_last;              /* nothing follows it */
     size_t retries;
 };
 

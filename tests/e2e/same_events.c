@@ -1,6 +1,6 @@
 /*
  * same_events: one conversation of two calls with tools through all four dialects, over real
- * sockets. The events and the usage must be the same to the letter, whoever was asked.
+ * sockets. The events and the usage must be the same to the letter for all of them.
  *
  *     same_events FAKE
  *

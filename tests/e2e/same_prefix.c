@@ -5,9 +5,9 @@
  *     same_prefix BUILD_DIR DIALECT
  *
  * A session with thinking, calls side by side, a result that is too long and an error; then twice
- * --continue. The last request of each run and the first of the next are held against each other:
- * system prompt and tools are the same, and the conversation goes on behind the old end. Only where
- * the cache breakpoints stand may differ. Main thread.
+ * --continue. The last request of each run is compared with the first of the next: system prompt
+ * and tools are the same, and the conversation continues after the old end. Only where the cache
+ * breakpoints stand may differ. Main thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static int check_pair(const struct json *before, const struct json *now, struct 
         return err_set(err, ERR_PROTOCOL, "the conversation has become no longer");
     while (at + 1 < old.len && old.ptr[at] == new.ptr[at])
         at++;
-    if (at + 1 < old.len) /* but for the bracket behind the last message */
+    if (at + 1 < old.len) /* except the bracket after the last message */
         return err_set(err, ERR_PROTOCOL, "byte %zu of %zu differs: '%.*s' was '%.*s'", at, old.len,
                        STR_ARG(str_clip(str_from(buf_str(&new), at), 80)),
                        STR_ARG(str_clip(str_from(buf_str(&old), at), 80)));

@@ -1,7 +1,7 @@
 /*
- * stage: plain spawn, poll and wait, and two ways to find who is left: we are a subreaper, so that
- * every orphan becomes our child, and a mark in the environment finds those that are somebody
- * else's. Main thread.
+ * stage: plain spawn, poll and wait, and two ways to find leftover processes: we are a subreaper,
+ * so that every orphan becomes our child, and a mark in the environment finds the children of
+ * others. Main thread.
  */
 #include "stage.h"
 
@@ -223,7 +223,7 @@ static int stage_collect(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Where the threads of a process are that does not end, for whoever has to find out why. */
+/* The state of the threads of a process that does not end, for debugging. */
 static void stage_explain(pid_t pid, struct buf *out)
 {
     static const char *const files[] = {"comm", "wchan", "syscall"};
@@ -423,7 +423,7 @@ int stage_alone(const struct stage *s, int64_t limit_ms, struct err *err)
     CLEANUP(buf_release) struct buf who = BUF_INIT(4096);
     int64_t until_ms = clock_mono_ms() + limit_ms;
 
-    /* Looked for again and again: the end of somebody else's child cannot be waited for. */
+    /* Polls: the end of another process's child cannot be waited for. */
     while (stage_survivors(s, /*out=*/NULL)) {
         if (clock_mono_ms() < until_ms) {
             (void)poll(NULL, 0, 5);
@@ -434,7 +434,7 @@ int stage_alone(const struct stage *s, int64_t limit_ms, struct err *err)
     return 0;
 }
 
-/* ---- What is left ---- */
+/* ---- Leftovers ---- */
 
 static char stage_litter[256]; /* the first file that should not be there; nftw() has no argument */
 static size_t stage_home_len;  /* of $TENAX_HOME's path */

@@ -1,9 +1,9 @@
 /*
- * A stage: a folder of its own with home, temporary folder and work folder, perhaps a pretend
- * model, and the real program run on it and watched from outside.
+ * A stage: a temporary folder with home, temporary folder and work folder, perhaps a pretend model,
+ * and the real program run on it and watched from outside.
  *
- * The program is started without proc, whose wardens would tidy up behind it: what it leaves
- * running falls to us, and stage_alone() sees it, with whatever session, parent and environment.
+ * The program is started without proc, whose wardens would clean up after it: its leftover
+ * processes fall to us, and stage_alone() sees it, with whatever session, parent and environment.
  * One stage at a time; the process must have no other children. Main thread.
  */
 #pragma once
@@ -40,7 +40,7 @@ void stage_add_user(const struct stage *s, struct strv *argv);
 /* Ends the server, removes the folder. */
 void stage_close(struct stage *s);
 
-/* Starts tests/fake on the scenario; what is asked is recorded in <dir>/record. */
+/* Starts tests/fake on the scenario; requests are recorded in <dir>/record. */
 int stage_serve(struct stage *s, const char *scenario, struct err *err);
 /* Ends it; what it complains about (steps that were never played) is appended. */
 void stage_unserve(struct stage *s, struct buf *ret_complaints);

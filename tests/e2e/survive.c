@@ -4,16 +4,16 @@
  *
  *     survive BUILD_DIR writes|kills|faults COUNT WORKERS [SEED]
  *
- *   writes  the process dies before, in the middle of and behind a write (base/disk.h): at COUNT
+ *   writes  the process dies before, in the middle of and after a write (base/disk.h): at COUNT
  *           points of each kind, spread over the whole run; 0: at every write
  *   kills   SIGKILL at COUNT random moments, by time or by bytes of output
  *   faults  a write fails: the disk is full from there on, or it fails once; COUNT as above
  *
- * After each end the session is read as a resumed run would read it and held against what stood on
- * standard output, then really resumed, against tests/fake, whose record says what a model was
- * told; then read again. SURVIVE_AT=N tries one write only, and with SURVIVE_KEEP=1 the first
- * failure ends it and leaves the stage as it is. Points are shared out among workers, processes
- * with a stage each. Main thread of each.
+ * After each end the session is read as a resumed run would read it and compared with standard
+ * output, then really resumed, against tests/fake, which records the requests; then read again.
+ * SURVIVE_AT=N tries one write only, and with SURVIVE_KEEP=1 the first failure ends it and leaves
+ * the stage as it is. Points are shared out among workers, processes with a stage each. Main thread
+ * of each.
  */
 #include <poll.h>
 #include <signal.h>
@@ -186,7 +186,7 @@ static int show_run(struct show *s, const char *fault, const struct moment *m, s
 
 /* ---- Going on ---- */
 
-/* What a model must be told is in the last request. */
+/* Everything that a model must receive is in the last request. */
 static int check_request(const struct run *run, const struct kept *kept, struct str record,
                          struct err *err)
 {
@@ -213,7 +213,7 @@ static int check_request(const struct run *run, const struct kept *kept, struct 
     return 0;
 }
 
-/* A compaction that waited changes what was said. */
+/* A compaction that waited changes earlier messages. */
 static int check_requests(const struct show *s, const struct kept *kept, struct str record,
                           size_t *ret_requests, struct err *err)
 {
@@ -266,7 +266,7 @@ static int show_resume(struct show *s, const struct run *run, const struct kept 
     return check_request(run, kept, buf_str(&record), err);
 }
 
-/* What is left, resumed, and what is left then. */
+/* The state left, resumed, and the state then. */
 static int show_check(struct show *s, const struct run *run, bool is_exact, struct err *err)
 {
     struct kept kept;
@@ -352,7 +352,7 @@ static void show_kill(struct show *s, int64_t number)
         show_failed(s, "SIGKILL", number, &run, &err);
 }
 
-/* A write that failed was told, with the file and the reason. Runs differ by a few writes: towards
+/* A failed write was reported, with the file and the reason. Runs differ by a few writes: towards
  * the end a point may not be reached. */
 static int check_told(const struct show *s, const struct run *run, const char *kind, int64_t at,
                       struct err *err)

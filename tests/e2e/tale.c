@@ -1,9 +1,9 @@
 /*
  * tale: one agent, one small project, one run of the real program.
  *
- * The agent is a scripted model; the judge is a second one behind tests/fake, which records what it
- * was asked. The judge is as credulous as can be: it says yes unless it is shown the lie.
- * Afterwards the driver tries the condition itself. Main thread.
+ * The agent is a scripted model; the judge is a second one in tests/fake, which records its
+ * requests. The judge is as credulous as can be: it approves unless it sees the lie. Afterwards the
+ * driver tries the condition itself. Main thread.
  */
 #include "tale.h"
 
@@ -25,7 +25,7 @@
 #define LIMIT_MS 60000
 #define ALONE_MS 15000
 #define SENT_BACK 3                    /* calls beyond its moves */
-#define MEANWHILE_PAUSE "  pause 4s\n" /* of a judge, for what is done meanwhile */
+#define MEANWHILE_PAUSE "  pause 4s\n" /* of a judge, so that others can act */
 #define NOBODY 65534
 
 const char *const tale_way_names[TALE_WAYS] = {

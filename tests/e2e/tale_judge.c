@@ -12,8 +12,8 @@
 
 #define JUDGE_CEILING ((size_t)32000 * 4) /* bytes: four a token */
 
-/* Whether a block whose title has `where` shows `what` in a line of its own. The numbers of blocks
- * must follow each other: a title that somebody forged would break the order. */
+/* Whether a block whose title has `where` shows `what` on a separate line. The numbers of blocks
+ * must follow each other: a forged title would break the order. */
 static int find_in_case(struct str text, const struct shown *shown, bool *ret_found,
                         struct err *err)
 {

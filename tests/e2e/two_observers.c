@@ -3,8 +3,8 @@
  *
  * A session is driven over standard input. One client of the socket reads along and must get the
  * lines that standard output gets, byte for byte. Another one observes and never reads: the turns
- * go on all the same, it is dropped, is told so when it reads at last, and reads again from there.
- * The socket is there for its user alone.
+ * still continue, it is dropped, is notified when it reads at last, and reads again from there.
+ * Only its user can use the socket.
  *
  *     two_observers TENAX
  */
@@ -54,7 +54,8 @@ static void read_some(struct end *e)
     buf_grown(&e->text, (size_t)n);
 }
 
-/* The next line. `along` is read meanwhile, so that neither waits for the other; NULL: nobody. */
+/* The next line. `along` is read at the same time, so that neither waits for the other; NULL:
+ * none. */
 static struct str next_line(struct end *e, struct end *along)
 {
     for (;;) {
@@ -139,7 +140,7 @@ static int mode_of(const char *path)
     return st.st_mode & 07777;
 }
 
-/* Another user knocks and asks for what everybody sees. 0: nobody answers. */
+/* Another user connects and asks for public data. 0: no answer. */
 static int knock_as(uid_t user, const char *path)
 {
     struct end e;

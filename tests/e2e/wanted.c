@@ -25,7 +25,7 @@ static void wanted_complain(struct wanted *w, const struct said_call *c, struct 
     w->bad++;
 }
 
-/* One comment behind a call. */
+/* One comment after a call. */
 static void wanted_judge(struct wanted *w, struct str line)
 {
     const struct said_call *c = &w->said->calls.ptr[w->calls - 1];

@@ -1,5 +1,5 @@
 /*
- * What a scenario's author wants to come of its calls, said in comments behind them:
+ * A scenario author's expected results of its calls, in comments after them:
  *
  *     call Bash {"command": "exit 3"}
  *     # error: Exit code 3

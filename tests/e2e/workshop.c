@@ -3,8 +3,8 @@
  *
  *     workshop BUILD_DIR SCENARIO DIALECT
  *
- * Held against what is wanted: the exit code, every result, every request the server got, what is
- * left running and what is left lying about. Main thread.
+ * Compared with the expectations: the exit code, every result, every request the server got,
+ * leftover processes and files. Main thread.
  */
 #include <stdio.h>
 #include <string.h>

@@ -5,5 +5,5 @@
 
 struct strv;
 
-/* What stands behind "tenax": prompt, model, permissions, stream-json. */
+/* The arguments of "tenax": prompt, model, permissions, stream-json. */
 void workshop_args(struct strv *args, const char *model);

@@ -78,7 +78,7 @@ size_t host_leftovers(struct host *h, struct buf *out)
     for (size_t i = 0; i < h->scenario->len; i++) {
         const struct scenario_step *step = &h->scenario->steps[i];
 
-        /* Tried counts: after some faults nobody comes back for the answer. */
+        /* Tried counts: after some faults no client comes back for the answer. */
         if (step->sticky || c->tries[i] || (c->played[i / 64] >> (i % 64) & 1))
             continue;
         n++;
@@ -255,7 +255,7 @@ static void plan_step(struct exchange *x, struct ask *ask, const struct scenario
             return;
         }
     }
-    /* These faults give the whole answer all the same. */
+    /* These faults still give the whole answer. */
     if (!counting && (!fault || fault->kind == FAULT_TYPE || fault->kind == FAULT_GZIP ||
                       fault->kind == FAULT_SLOW))
         scenario_played(h->scenario, c, step);
@@ -309,7 +309,7 @@ static void plan_call(struct exchange *x, const struct speaker *speaker, const s
     viewer_release(&ask.viewer);
 }
 
-/* ---- what is not a model call ---- */
+/* ---- other than model calls ---- */
 
 static void plan_stats(struct exchange *x)
 {
@@ -374,7 +374,7 @@ static void plan_other(struct exchange *x)
     }
 }
 
-/* "/s/<name>/v1/…": a conversation of its own. */
+/* "/s/<name>/v1/…": a separate conversation. */
 static void find_session(struct exchange *x)
 {
     struct str rest, name;

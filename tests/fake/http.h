@@ -20,7 +20,7 @@ struct http_field {
     struct str value;
 };
 
-/* Slices point into the buffer that was parsed, but for a chunked body. */
+/* Slices point into the parsed buffer, except for a chunked body. */
 struct http_request {
     struct str method;
     struct str target;

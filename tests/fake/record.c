@@ -1,4 +1,4 @@
-/* What was asked, written down. */
+/* Requests, recorded. */
 #include "record.h"
 
 #include <fcntl.h>

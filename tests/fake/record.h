@@ -1,13 +1,12 @@
 /*
- * What was asked: one JSON object per request, appended to a file as a line, and kept for GET
- * /__log.
+ * The requests: one JSON object each, appended to a file as a line, and kept for GET /__log.
  *
  *   {"n":1, "t_us":…, "done_us":…, "answered_us":…, "connection":1, "session":"", "method":"POST",
  *    "path":"/v1/messages?x=y", "headers":{…}, "body":{…}}
  *
  * t_us is the monotonic clock when the first byte of the request was read, done_us when the last
  * one was, answered_us when the last byte of the answer before was written on this connection, so
- * that what a client did in between can be told from what the server did. A body that is not JSON
+ * that the client's time in between can be distinguished from the server's. A body that is not JSON
  * is given as "body_text". GET /__log adds "end": how the answer ended.
  */
 #pragma once

@@ -61,7 +61,7 @@ struct connection {
     SSL *ssl;
     enum fault_tls spoil; /* with has_spoil: what becomes of the handshake */
     bool has_spoil;
-    bool want_write; /* what epoll was told */
+    bool want_write; /* as set in epoll */
     struct buf in;
     bool continued;         /* "100 Continue" was sent for the request being read */
     struct record_times at; /* of the request being read; t_us 0: none yet */
@@ -456,7 +456,8 @@ void server_free(struct server *s)
     free(s);
 }
 
-/* Goes on with whoever has waited long enough; how long until the next one, -1: nobody waits. */
+/* Continues exchanges that have waited long enough; returns how long until the next one, -1:
+ * none. */
 static int run_timers(struct server *s)
 {
     int64_t now = clock_mono_ms();

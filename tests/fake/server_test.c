@@ -1,6 +1,6 @@
 /*
  * The pretend model over real sockets: framing, keep-alive, TLS, and every fault as a client sees
- * it. The server runs on a thread of its own, the test is a plain blocking client.
+ * it. The server runs on a separate thread, the test is a plain blocking client.
  */
 #include "server.h"
 
@@ -436,7 +436,7 @@ static void test_sessions_and_log(void **state)
     link_close(&l);
 }
 
-/* Who leaves in the middle is noticed, and nobody else is disturbed. */
+/* A client that leaves in the middle is noticed, and others are not disturbed. */
 static void test_leaving(void **state)
 {
     CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);

@@ -113,7 +113,7 @@ bool tell(struct tell *t, const struct teller *fns)
             tape_wait(t->tape, a->step->pace_ms);
         }
     }
-    /* An error strikes in the middle of what is being said. */
+    /* An error strikes in the middle of the output. */
     if (open && !a->error)
         fns->close(t);
     buf_release(&t->now.text);

@@ -3,8 +3,8 @@
  *
  * One file per dialect, one row in speak.c. A speaker is pure: JSON in, bytes out. It is strict
  * where the vendor is (unanswered tool calls, lost signatures, empty blocks: ask_refuse()), so that
- * a client that would fail in the field fails here. What is common to all dialects — the step's
- * parts, their pieces, pauses and pace — is walked by tell(), which calls back for each block.
+ * a client that would fail in the field fails here. tell() walks the parts common to all dialects
+ * (the step's parts, their pieces, pauses and pace), and calls back for each block.
  */
 #pragma once
 
@@ -78,7 +78,7 @@ struct error_name {
 };
 struct str error_type(const struct error_name *names, int status, struct str given);
 
-/* A block as it is told. */
+/* A block in its output form. */
 struct passage {
     enum scenario_part_kind kind;
     struct str name; /* of a call */

@@ -188,7 +188,7 @@ static bool is_object(struct str text)
 
 /* What a speaker must remember over the blocks of one answer. */
 struct memory {
-    bool malformed; /* a call whose arguments are no object cannot be told here */
+    bool malformed; /* a call whose arguments are not an object cannot be expressed here */
     bool signed_call;
     bool thought;
     bool later; /* an element of the array came before */

@@ -3,8 +3,8 @@
  *
  * Input that begins with '{' or '[' is a whole answer, anything else a stream of server-sent
  * events; so a corpus is plain files. Checked: the promises of event.h (event_check.h), the same
- * events however the stream is cut, an answer only behind its end, a message that survives the
- * transcript and can be sent back as a valid request. What is no stream is read as an error body
+ * events however the stream is cut, an answer only after its end, a message that survives the
+ * transcript and can be sent back as a valid request. Other than streams are read as error bodies
  * too.
  */
 #pragma once

@@ -65,7 +65,7 @@ static void check_result(struct str text, const struct edit *e, struct str resul
     buf_release(&want);
 }
 
-/* What is neither deleted nor added is the same on both sides, and hunks hold all the rest. */
+/* Lines neither deleted nor added are the same on both sides, and hunks hold all the rest. */
 static void check_patch(struct str old, struct str new)
 {
     struct patch p;

@@ -1,5 +1,5 @@
 /*
- * Any bytes as a command file: frontmatter and body are told apart or refused, what is read is a
+ * Any bytes as a command file: frontmatter and body are separated or refused, the frontmatter is a
  * JSON object, the body is the end of the text, and filling in arguments ends.
  */
 #include "conf/frontmatter.h"

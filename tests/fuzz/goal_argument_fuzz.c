@@ -1,6 +1,6 @@
 /*
- * Any bytes behind /goal: what is understood is whole, fits its limits, and options come back the
- * same from their JSON. What was meant as a condition with "-- " is one.
+ * Any bytes after /goal: a parsed argument is complete, fits its limits, and options come back the
+ * same from their JSON. Text marked with "-- " is a condition.
  */
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void check_forced(struct str typed)
     FUZZ_CHECK(a.verb == GOAL_SET && str_eq(buf_str(&a.text), str_trim(typed)));
 }
 
-/* What is shown of it is text, and no tag. */
+/* The displayed form is text, and no tag. */
 static void check_escapes(struct str typed)
 {
     CLEANUP(buf_release) struct buf escaped = BUF_INIT(BUF_NO_LIMIT);

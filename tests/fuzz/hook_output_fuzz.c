@@ -1,8 +1,8 @@
 /*
- * What a hook's command has answered: event, exit code, flags of the handler and how it ended, a
- * byte each; then what it printed, 0x1e, and what it complained of. Whatever that is, a handler
- * that failed has changed nothing, exit code 2 is a no where there is one to be said, and what is
- * handed on is JSON of the right kind. The same bytes are read as a model's verdict, too.
+ * The output of a hook's command: event, exit code, flags of the handler and how it ended, a byte
+ * each; then its standard output, 0x1e, and its standard error. In any case a handler that failed
+ * has changed nothing, exit code 2 blocks where that is possible, and results passed on are JSON of
+ * the right kind. The same bytes are read as a model's verdict, too.
  */
 #include "agent/hook.h"
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /*
- * jansson behind other names: its header and ours both claim json_type and JSON_OBJECT.
+ * jansson under other names: its header and ours both claim json_type and JSON_OBJECT.
  *
  * A value is lent by the document it belongs to.
  */

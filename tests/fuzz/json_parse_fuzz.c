@@ -20,7 +20,7 @@ static void check_where(const struct json *v, struct str text)
     FUZZ_CHECK(column >= 1 && column <= text.len);
 }
 
-/* Valid UTF-8, but for lone surrogates. */
+/* Valid UTF-8, except lone surrogates. */
 static void check_text(struct str s)
 {
     while (s.len) {

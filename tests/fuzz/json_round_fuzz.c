@@ -1,9 +1,9 @@
 /*
  * The parser against another one, and against our own writer.
  *
- * What jansson accepts we accept, with the same meaning; what we accept jansson accepts too, but
- * for the things it is known to refuse. Every tree, written and parsed again, is the same tree, and
- * writing that one gives the same bytes.
+ * Text accepted by jansson must be accepted here, with the same meaning, and the other way round,
+ * except known differences. Every tree, written and parsed again, is the same tree, and writing
+ * that one gives the same bytes.
  */
 #include <string.h>
 
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_info info = {0};
     struct err err = {0};
     bool known = false;
-    /* jansson passes over a raw NUL behind a number, so it is not asked about these. */
+    /* jansson skips a raw NUL after a number, so it is not asked about these. */
     bool asked = size && !memchr(data, 0, size);
     struct oracle *theirs = asked ? oracle_parse(text, &known) : NULL;
 

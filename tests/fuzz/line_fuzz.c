@@ -1,6 +1,6 @@
 /*
  * Any bytes as text to be shown: the line is harmless UTF-8, its rows are as wide as asked and hold
- * all of its words, and what is written for a terminal has no sequences but ours for colors, links
+ * all of its words, and the output for a terminal has no sequences except ours for colors, links
  * and columns.
  */
 #include "tui/screen/line.h"
@@ -55,7 +55,7 @@ static void check_wrap(struct line l, int cells, bool anywhere)
     buf_release(&after);
 }
 
-/* Behind ESC: "[…m", "[…G", "]8;;…ESC\". */
+/* After ESC: "[…m", "[…G", "]8;;…ESC\". */
 static size_t check_sequence(struct str s)
 {
     size_t at = 1;

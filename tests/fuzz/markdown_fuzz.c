@@ -1,7 +1,7 @@
 /*
- * Any bytes as markdown: what is handed out is the same however the bytes arrive and whenever it is
- * taken, also when a table outgrows the window; no row is wider than the window, nor the tail
- * longer. The first two bytes choose the window and how the text is cut.
+ * Any bytes as markdown: the output is the same however the bytes arrive and whenever it is taken,
+ * also when a table outgrows the window; no row is wider than the window, nor the tail longer. The
+ * first two bytes choose the window and how the text is cut.
  */
 #include "tui/markdown/markdown.h"
 

@@ -2,8 +2,8 @@
  * What a clean room reads from outside: records of an observed check, and the list of files on
  * disk.
  *
- * Lists are sorted and have no duplicates, paths of the workspace are relative to it, and what is
- * written comes back as it was. The first byte chooses: records, or a list as JSON.
+ * Lists are sorted and have no duplicates, paths of the workspace are relative to it, and reading
+ * back gives the written lists. The first byte chooses: records, or a list as JSON.
  */
 #include <string.h>
 

@@ -10,7 +10,7 @@
 
 #define HEAD 20
 #define TAIL 40
-#define WORDS 100 /* that say what was left out */
+#define WORDS 100 /* for the note about omissions */
 
 static void take(void *arg, struct str text)
 {

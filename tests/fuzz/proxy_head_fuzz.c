@@ -1,7 +1,7 @@
 /*
- * Any bytes as the head of a request to the proxy. What is understood and written anew must be
- * understood again, the same way: for another proxy word for word, and the second time no byte
- * differs. Nothing but a head of its own may come of it: one empty line, at the end.
+ * Any bytes as the head of a request to the proxy. A head parsed and written anew must be parsed
+ * again, the same way: for another proxy word for word, and the second time no byte differs. The
+ * output is exactly one head: one empty line, at the end.
  */
 #include "net/proxy_head.h"
 

@@ -1,7 +1,7 @@
 /*
- * A rule, a command, a line each: rule parse, command split and matching. Whatever they are, an
- * allow rule that lets a command through lets through each of its parts, what only reads writes
- * nothing, and a command that a rule forbids is forbidden with another one before or behind it.
+ * A rule, a command, a line each: rule parse, command split and matching. In any case an allow rule
+ * that lets a command through lets through each of its parts, a read-only command writes nothing,
+ * and a command that a rule forbids is forbidden with another one before or after it.
  */
 #include <string.h>
 
@@ -22,10 +22,10 @@ static bool is_exact(struct str rule, struct str command)
     return str_has(rule, str_trim(command));
 }
 
-/* Each part alone, as it was written. What is nothing alone is left out: the call of a function,
- * [[ without its operators, a keyword that is none behind a redirection, a change of a file whose
- * name the rest of the text says. A part has no redirections of its own any more, but the
- * substitutions in its words have theirs. */
+/* Each part alone, as written. Parts that are nothing alone are left out: the call of a function,
+ * [[ without its operators, a keyword that is none after a redirection, a change of a file named by
+ * the rest of the text. A part has lost its redirections, but the substitutions in its words have
+ * theirs. */
 static void check_parts(struct rule *rule, const struct shell *shell)
 {
     VEC_EACH(&shell->parts, p) {
@@ -53,7 +53,7 @@ static bool is_inside(struct str part, struct str whole)
     return !part.len || (part.ptr >= whole.ptr && part.ptr + part.len <= whole.ptr + whole.len);
 }
 
-/* What was found is in the text, but for backticks, which are read from a copy. */
+/* Each part found is in the text, except backticks, which are read from a copy. */
 static void check_found(const struct shell *shell, struct str text)
 {
     bool copies = str_chr(text, '`') < text.len;

@@ -1,7 +1,7 @@
 /*
  * Any bytes as an event stream. The first byte chooses how the rest is cut into pieces, the second
  * a size limit. Whole and in pieces it must give the same events and the same failure, and both the
- * same as a second parser, which is slow and plain and has the whole stream at hand.
+ * same as a second parser, which is slow and plain and has the whole stream available.
  */
 #include "net/sse.h"
 
@@ -38,7 +38,7 @@ static void record_init(struct record *r)
     *r = (struct record){.text = BUF_INIT(BUF_NO_LIMIT)};
 }
 
-/* Pieces of 1 to 32 bytes, by a small generator, from a place that is overwritten behind each: a
+/* Pieces of 1 to 32 bytes, by a small generator, from a place that is overwritten after each: a
  * slice of it kept too long shows other bytes. Seed 0 feeds all at once. */
 static void parse_pieces(struct str stream, unsigned seed, size_t max_bytes, struct record *r)
 {

@@ -1,7 +1,7 @@
 /*
  * Any bytes, read as a transcript: in one piece and through tiny windows, by one part and by many,
- * for a model and for people. How the bytes are gone through never changes what comes out; every
- * entry can be read and has its newline behind it; and no text makes it fail.
+ * for a model and for people. The way of reading never changes the result; every entry can be read
+ * and is followed by its newline; and no text makes it fail.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * A terminal for tests: libvterm with a scrollback, looked at as text.
  *
- * It takes bytes and shows what a person would see; what it ignores (synchronized output, bracketed
- * paste, links, kitty keys) is asserted on the bytes themselves (glass_raw()). It cuts lines on a
- * resize and does not break them. One thread.
+ * It takes bytes and gives the visible screen; output that it ignores (synchronized output,
+ * bracketed paste, links, kitty keys) is asserted on the bytes themselves (glass_raw()). It cuts
+ * lines on a resize and does not break them. One thread.
  */
 #pragma once
 

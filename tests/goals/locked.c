@@ -4,8 +4,8 @@
  *     locked TENAX
  *
  * `tenax goal` works on a goal whose check takes a while. While it runs the check, the database is
- * locked for 5 seconds. From outside, `goal status`, `goal pause` and an interrupt are answered at
- * once all the same; the answer to the pause says that it is not saved yet, and when the lock is
+ * locked for 5 seconds. From outside, `goal status`, `goal pause` and an interrupt are still
+ * answered at once; the answer to the pause says that it is not saved yet, and when the lock is
  * gone it is.
  */
 #include <dirent.h>
@@ -177,7 +177,7 @@ static void job_begin(struct job *j)
     j->start_ms = clock_mono_ms();
 }
 
-/* The lock is gone; what was asked for is in the store, which no process holds any more. */
+/* The lock is gone; the requested change is in the store, which no process holds any more. */
 static void job_end(struct job *j, const char *status)
 {
     static const char *const words[] = {"status", NULL};

@@ -11,7 +11,7 @@
 
 struct model {
     bool there;
-    struct store_goal row; /* goal_id is below; thread_id is whoever asked first's */
+    struct store_goal row; /* goal_id is below; thread_id is that of the first caller */
     char goal_id[ID_UUID_LEN + 1];
 };
 

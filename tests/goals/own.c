@@ -1,6 +1,6 @@
 /*
- * Operations on goals of one's own: nobody else touches them, so every answer is known beforehand.
- * A worker's thread.
+ * Operations on goals of one thread: no other touches them, so every answer is known beforehand. A
+ * worker's thread.
  */
 #include <stdio.h>
 #include <string.h>

@@ -91,7 +91,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nobody has read what never was; nothing that was acknowledged is missing. */
+/* No read returned a state that never was; nothing acknowledged is missing. */
 static void check_traces(struct storm *st, struct replay *replays)
 {
     for (unsigned i = 0; i < SHARED; i++) {

@@ -3,16 +3,15 @@
  *
  *     storm OPERATIONS [SEED]
  *
- * Four processes of eight threads each do random operations (op.h). Each thread has goals of its
- * own, whose every answer, row, ledger and queue must be what the model says, step by step. And all
- * of them share a few goals, whose ledger is their history: every change has written its line in
- * the same transaction. Replayed through the model in the order of the ledger, each line must be a
- * change that the model allows too, with the same row as the thread was given, down to the row that
- * is there in the end; no change is missing, none is there twice, and whatever anybody has read
- * is one of these rows.
+ * Four processes of eight threads each do random operations (op.h). Each thread has private goals,
+ * whose every answer, row, ledger and queue must match the model, step by step. And all of them
+ * share a few goals, whose ledger is their history: every change has written its line in the same
+ * transaction. Replayed through the model in the order of the ledger, each line must be a change
+ * that the model allows too, with the same row as the thread got, down to the final row; no change
+ * is missing or duplicate, and every row read is one of these.
  *
- * Meanwhile further processes are killed in the middle of their changes: what is in the ledger of
- * them has happened as a whole. Prints the seed; with the same one each thread does the same.
+ * At the same time further processes are killed in the middle of their changes: those in the ledger
+ * have happened completely. Prints the seed; with the same one each thread does the same.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -157,7 +156,7 @@ static void kill_all(void *arg)
     kill(getpid(), SIGKILL);
 }
 
-/* Works on what is everybody's until it is killed somewhere in the middle. */
+/* Works on shared goals until it is killed somewhere in the middle. */
 static int victim_main(struct storm *st, unsigned number)
 {
     static struct worker w;

@@ -1,6 +1,5 @@
 /*
- * What the parts of the storm share: the workers, what they leave behind for whoever replays it,
- * and how they fail.
+ * Shared by the parts of the storm: the workers, their records for the replay, and how they fail.
  */
 #pragma once
 
@@ -23,11 +22,11 @@ struct store;
 #define OWN 3    /* goals of a thread's own */
 #define SHARED 3 /* goals of all */
 
-/* What is left of an operation on a shared goal, by worker and number. Read when all have ended. */
+/* The record of an operation on a shared goal, by worker and number. Read when all have ended. */
 struct trace {
     uint64_t row; /* digest of the row that was answered; 0: none */
     _Atomic bool
-        accepted; /* so its line is in the ledger. Set behind row: a kill may come between */
+        accepted; /* so its line is in the ledger. Set after row: a kill may come between */
     bool replayed;
     _Atomic unsigned char queued; /* QUEUE_… */
 };
@@ -40,7 +39,7 @@ enum {
 struct storm {
     uint64_t seed;
     unsigned ops;              /* of each worker */
-    unsigned victims;          /* processes that are killed; their workers come behind the others */
+    unsigned victims;          /* processes that are killed; their workers come after the others */
     struct trace *traces;      /* [WORKERS + victims][ops], seen by all processes */
     _Atomic uint64_t *patient; /* operations that had to be tried again after STORE_PATIENCE_MS */
     char threads[SHARED][16];
@@ -77,7 +76,7 @@ _Noreturn void storm_fail(const struct storm *st, const char *fmt, ...) PRINTF_L
 #define STORM_FAIL(w, fmt, ...)                                                                    \
     storm_fail((w)->storm, "worker %u, operation %u: " fmt, (w)->number, (w)->n, __VA_ARGS__)
 
-/* Calls until nobody is in the way. */
+/* Calls until it is not busy. */
 #define STORM_CALL(st, why, call)                                                                  \
     ({                                                                                             \
         int answer_;                                                                               \
@@ -102,10 +101,10 @@ static inline unsigned storm_target(unsigned worker, unsigned n)
     return (worker * 7 + n) % SHARED;
 }
 
-/* The trace of a goal that somebody has queued under this name. */
+/* The trace of a goal that was queued under this name. */
 struct trace *storm_queued(struct storm *st, struct str name);
 
-/* The store's answer, whatever it takes. event NULL: none. */
+/* The store's answer, retried while busy. event NULL: none. */
 int storm_run(struct worker *w, const struct op *op, const struct goal_event *event,
               struct store_goal *ret);
 struct str storm_expected(const struct op *op, struct str seen);

@@ -285,7 +285,7 @@ const struct attempt attempts[] = {
     {"a kernel module's parameter", "for f in /sys/module/*/parameters/*; do echo 1 > $f; done"},
     {"kill", "kill -9 $VICTIM"},
     {"kill of all", "kill -TERM -1", .flags = ATTEMPT_MAY_PASS | ATTEMPT_MAY_END},
-    /* Nobody waits for it here: the next look at the world may see it. */
+    /* Not waited for here: the next look at the world may see it. */
     {"a daemon that comes back later",
      "(setsid sh -c 'sleep 0.1; echo x > $OUT/canary' &); echo x > $OUT/canary"},
     {"cut off from what it was", "exec env -i OUT=$OUT setsid -w sh -c 'echo x > $OUT/canary'"},

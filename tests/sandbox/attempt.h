@@ -17,7 +17,7 @@ typedef int (*attempt_fn)(void);
 enum attempt_flags {
     ATTEMPT_MAY_PASS = 1, /* it may succeed, as long as the world stays as it is */
     ATTEMPT_MAY_END = 2,  /* it may end itself by a signal */
-    ATTEMPT_TERMINAL = 4, /* on a terminal of its own */
+    ATTEMPT_TERMINAL = 4, /* on a private terminal */
     ATTEMPT_PROXY = 8,    /* with the network that leads to the proxy */
     ATTEMPT_OPEN = 16,    /* with the network of the machine */
     ATTEMPT_UNIX = 32,    /* with unix sockets */

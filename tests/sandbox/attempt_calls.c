@@ -1067,7 +1067,7 @@ int call_mmap_shared(void)
     return 0;
 }
 
-/* What is behind a descriptor, printed: the secret would be seen. */
+/* The target of a descriptor, printed: the secret would be visible. */
 static int tell_file(int fd)
 {
     char text[256];

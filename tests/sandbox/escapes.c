@@ -1,16 +1,16 @@
 /*
  * escapes: every attempt to get out of a confinement, by every backend that works here, as root and
- * as somebody else; then ordinary work inside.
+ * as another user; then ordinary work inside.
  *
  *     escapes              all of it
  *     escapes NAME         what has NAME in its name
  *
- * With ESCAPES_SAY set, also what each of them was told.
+ * With ESCAPES_SAY set, also the error each of them got.
  *
- * Prints what got out, what was refused without a word, and what could not be tried; exits with 1
- * when anything did get out, with 77 when no backend works here. As root it runs a second time as
- * nobody, and as root of a container, each in a process of its own; and in one where no namespaces
- * can be made no job that is to be confined may start. The confined jobs are this program, too.
+ * Prints escapes, silent refusals, and attempts that could not be made; exits with 1 when anything
+ * did get out, with 77 when no backend works here. As root it runs a second time as user "nobody",
+ * and as root of a container, each in a separate process; and in one where no namespaces can be
+ * made no confined job may start. The confined jobs are this program, too.
  */
 #include <errno.h>
 #include <grp.h>
@@ -124,7 +124,7 @@ enum rules_list {
 
 struct rules {
     struct strv lists[RULES_LISTS];
-    int ends[2]; /* of the proxy, where nobody answers */
+    int ends[2]; /* of the proxy, which does not answer */
     struct confinement confine;
 };
 

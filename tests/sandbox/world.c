@@ -1,5 +1,5 @@
 /*
- * world: made in a folder of its own, looked at by walking it. One thread.
+ * world: made in a temporary folder, checked by walking it. One thread.
  */
 #include "sandbox/world.h"
 
@@ -310,7 +310,7 @@ static void world_copy_self(struct world *w, const char *self)
     strv_addf(&w->env, "SELF=%s", copy);
 }
 
-/* What is missing of it. */
+/* Makes the missing parts. */
 static void world_make(const struct world *w)
 {
     CLEANUP(mem_freep) char *link = world_path(w, "w/.tenax");

@@ -10,10 +10,10 @@
  *     out/                  OUT: files of the same user, not to be written
  *     secrets/ secret.txt   SECRETS: hidden
  *
- * Somebody listens on TCP, UDP, a unix socket in a folder (SOCK), one for datagrams beside it
- * (SOCK_DATAGRAM), one in the workspace, and an abstract one (ABSTRACT), and reads a terminal
- * (TERMINAL); a process of the same user (VICTIM) sleeps, and the one that watches is there, too
- * (WATCHER). Who comes to one more unix socket (LISTED) is not noticed.
+ * Listeners wait on TCP, UDP, a unix socket in a folder (SOCK), one for datagrams beside it
+ * (SOCK_DATAGRAM), one in the workspace, and an abstract one (ABSTRACT), and on a terminal
+ * (TERMINAL); a process of the same user (VICTIM) sleeps, and the watching one exists, too
+ * (WATCHER). Connections to one more unix socket (LISTED) are not noticed.
  */
 #pragma once
 

@@ -3,9 +3,9 @@
  *
  *     dialogs [--plain]
  *
- * It says "ready" and waits for a key, by when the terminal has told of its background; then one
- * dialog comes after the other, and what was answered is printed. A second goes by before each key,
- * so that nobody waits until a dialog takes them. For tests/data/dialogs.screen.
+ * It says "ready" and waits for a key, by when the terminal has reported its background; then one
+ * dialog comes after the other, and the answers are printed. A second passes before each key, so
+ * that no one waits until a dialog accepts them. For tests/data/dialogs.screen.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * driver: plays a script (tests/data/NAME.screen) on a real terminal, once for each size and theme,
- * and compares what is shown with NAME.golden.
+ * and compares the screen with NAME.golden.
  *
  *     driver BUILD FILE [80-dark]
  *
@@ -24,7 +24,7 @@
 
 #define DRIVER_ROWS 24
 #define DRIVER_MAX ((size_t)64 << 20)
-#define DRIVER_QUIET_MS 400 /* a screen that is written down has come to rest */
+#define DRIVER_QUIET_MS 400 /* a recorded screen has come to rest */
 
 struct driver_theme {
     const char *name;
@@ -51,7 +51,7 @@ struct driver {
     struct strv masks;
 };
 
-/* --- What is shown --- */
+/* --- The screen --- */
 
 /* What differs from run to run, by patterns: each letter becomes '#'. */
 static void driver_mask(const struct driver *d, struct buf *text, size_t from)

@@ -1,5 +1,5 @@
 /*
- * Anything typed, while anything is said: tenax neither crashes nor leaves the terminal behind.
+ * Any input, during any output: tenax neither crashes nor leaves the terminal in a bad state.
  *
  * Keys, sequences, pastes and new sizes at random go into real windows while a scripted model says
  * all kinds of things and calls tools. A window that was left (two Ctrl-C, /exit) must have ended
@@ -103,7 +103,7 @@ static void add_scenario(struct buf *to)
     buf_adds(to, "step\n  sticky\n  text And so on.\n");
 }
 
-/* ---- what is typed ---- */
+/* ---- the input ---- */
 
 static void add_key(struct buf *to)
 {
@@ -194,8 +194,7 @@ static void add_key(struct buf *to)
 static const char *build;
 static int windows;
 
-/* 130: Ctrl-C was typed once more while it was on its way out, into a terminal that was nobody's.
- */
+/* 130: Ctrl-C was pressed once more while it was ending, after the terminal was restored. */
 static bool ended_well(int code)
 {
     return code == 0 || code == 128 + SIGINT;

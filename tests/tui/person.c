@@ -1,5 +1,5 @@
 /*
- * A person in front of tenax: whole sessions through a real terminal (window.h).
+ * A user in front of tenax: whole sessions through a real terminal (window.h).
  *
  *     person BUILD CASE
  */

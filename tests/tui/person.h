@@ -1,5 +1,5 @@
 /*
- * A person in front of tenax: what the cases of all themes share (person.c has them).
+ * A user in front of tenax: shared by the cases of all themes (person.c has them).
  *
  * A theme is a file with its cases and a table of them. To add a case, write it, give it a row, and
  * its name to the list in meson.build.
@@ -56,9 +56,9 @@ extern const char *build; /* the build folder */
 void until_idle(struct window *w);
 void put_file(const struct window *w, const char *name, const char *text);
 void start(struct window *w, const char *scenario);
-/* A dialog passes over what was typed before a person can have read it. */
+/* A dialog ignores keys typed before the user can have read it. */
 void answer(struct window *w, const char *key);
-/* Quits an idle session: what is left is sane, and says how to go on. */
+/* Quits an idle session: the terminal is sane, and the output says how to resume. */
 void leave(struct window *w);
 /* The terminal is as a shell wants it: modes, cursor, paste, focus, and no other screen. */
 void check_sane(struct window *w);
@@ -69,7 +69,7 @@ struct found {
 };
 struct found sessions_search(struct window *w, const char *text);
 size_t sessions_with(struct window *w, const char *text);
-/* So many words that wait are written down: they are seen before that. */
+/* So many waiting messages are stored: they are visible before that. */
 void until_kept(struct window *w, size_t n);
 
 /* An answer that does not end by itself. */

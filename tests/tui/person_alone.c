@@ -1,6 +1,6 @@
 /*
- * Nobody is left of what tenax has started, however it ends: a command that runs, what it has put
- * into a session of its own, and one in the background. The test program is person.c.
+ * No process started by tenax is left, however it ends: a running command, one it has put into a
+ * separate session, and one in the background. The test program is person.c.
  */
 #include "person.h"
 

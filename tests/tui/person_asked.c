@@ -1,5 +1,5 @@
 /*
- * A person who is asked: what counts as an answer, and what is to be seen of the question.
+ * The user is asked: what counts as an answer, and how the question is shown.
  */
 #include <string.h>
 
@@ -10,8 +10,8 @@ static const char one_call[] = "step\n  text I will touch a file.\n"
                                "step\n  text That is all.\n"
                                "step\n  text What now?\n";
 
-/* Key by key, but for the first two: a letter is an answer when no other follows for a moment,
- * which passes soon on a busy machine. */
+/* Key by key, except the first two: a letter is an answer when no other follows for a moment, which
+ * passes soon on a busy machine. */
 static void type_slowly(struct window *w, const char *text)
 {
     char first[] = {text[0], text[1], '\0'};
@@ -183,7 +183,7 @@ static void case_asked_twice(void)
     leave(&w);
 }
 
-/* /model: what is chosen answers. */
+/* /model: the chosen model answers. */
 static void case_model_chosen(void)
 {
     struct window_spec spec = {

@@ -37,7 +37,7 @@ static void copy_last(struct window *w, const char *says)
     window_type(w, CTRL_D);
 }
 
-/* By a sequence, where the terminal is known to take it; nobody can tell whether it did. */
+/* By a sequence, where the terminal is known to take it; success cannot be detected. */
 static void case_copy(void)
 {
     struct window_spec spec = {.build = build, .scenario = answers};
@@ -50,7 +50,7 @@ static void case_copy(void)
     window_close(&w);
 }
 
-/* A real tmux, as it comes: it would not take the sequence. */
+/* A real tmux with default settings: it would not take the sequence. */
 static void case_copy_tmux(void)
 {
     struct window_spec spec = {.build = build, .scenario = answers, .shell = true};
@@ -70,7 +70,7 @@ static void case_copy_tmux(void)
     window_close(&w);
 }
 
-/* A program of the desktop, which stays to be asked for what was copied: also when we are gone. */
+/* A desktop program, which stays to serve the copied text: also when we are gone. */
 static void case_copy_desktop(void)
 {
     struct window_spec spec = {.build = build, .scenario = answers, .shell = true};

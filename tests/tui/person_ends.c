@@ -1,6 +1,6 @@
 /*
- * How it ends for a person, and what else has the terminal meanwhile: signals, a closed window,
- * Ctrl-Z, an editor. The test program is person.c.
+ * The end of a session, and temporary owners of the terminal: signals, a closed window, Ctrl-Z, an
+ * editor. The test program is person.c.
  */
 #include "person.h"
 
@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* A session that can be gone on with, whatever ends it. */
+/* A session that can be resumed, however it ended. */
 static void end_by(int signo, int code)
 {
     struct window w;
@@ -51,7 +51,7 @@ static void case_hup(void)
 static void case_segv(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
-    end_by(SIGSEGV, 128 + SIGABRT); /* its report comes behind our own rescue */
+    end_by(SIGSEGV, 128 + SIGABRT); /* its report comes after our own rescue */
 #elif defined(__SANITIZE_THREAD__)
     end_by(SIGSEGV, 66);
 #else
@@ -59,7 +59,7 @@ static void case_segv(void)
 #endif
 }
 
-/* As long as it is said that a second one quits, it does. */
+/* As long as the hint says that a second one quits, it does. */
 static void case_ctrl_c_slowly(void)
 {
     struct window w;
@@ -88,7 +88,7 @@ static void case_usr1(void)
     end_by(SIGUSR1, 128 + SIGUSR1);
 }
 
-/* The window is closed: nobody is left, and the session goes on elsewhere. */
+/* The window is closed: no process is left, and the session can be resumed elsewhere. */
 static void case_window_closed(void)
 {
     struct window w;
@@ -102,7 +102,7 @@ static void case_window_closed(void)
     window_close(&w);
 }
 
-/* Ctrl-Z gives the shell its terminal, fg comes back to what was written. */
+/* Ctrl-Z gives the shell its terminal, fg comes back to the draft. */
 static void case_suspend(void)
 {
     struct window_spec spec = {
@@ -131,13 +131,13 @@ static void case_suspend(void)
     until_idle(&w);
     window_type(&w, CTRL_D);
     window_until(&w, "tenax --resume ");
-    window_until(&w, "and 2 at the end"); /* before that, what is typed is nobody's */
+    window_until(&w, "and 2 at the end"); /* input before that is lost */
     window_type(&w, "exit" ENTER);
     CHECK(window_end(&w) == 0, "exit code");
     window_close(&w);
 }
 
-/* Ctrl-G: what is written, in an editor of one's own; its file does not stay. */
+/* Ctrl-G: the draft, in the user's own editor; its file does not stay. */
 static void case_editor(void)
 {
     static const char *const env[] = {"VISUAL=sed -i s/wrong/right/", "TMPDIR=/nowhere", NULL};
@@ -158,7 +158,7 @@ static void case_editor(void)
     leave(&w);
 }
 
-/* An editor that fails takes neither what was saved in it nor the mode of the terminal along. */
+/* An editor that fails loses neither the saved text nor the mode of the terminal. */
 static void case_editor_fails(void)
 {
     static const char *const env[] = {

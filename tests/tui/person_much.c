@@ -1,5 +1,5 @@
 /*
- * Much at once in front of a person. The test program is person.c.
+ * Much at once in front of the user. The test program is person.c.
  */
 #include "person.h"
 
@@ -15,7 +15,7 @@
 /* What frames may cost: the thread's own processor time, which a busy machine stretches. */
 #define FRAME_US 4000
 #define LENIENCE 20      /* beside other tests; alone (TENAX_HEAVY) figures are taken as they are */
-#define FRAMES_PER_S 125 /* while a stream is faster than what was shown of it */
+#define FRAMES_PER_S 125 /* while a stream is faster than its display */
 
 struct frames {
     int *us;
@@ -212,7 +212,7 @@ static void case_long_diff(void)
     frames_release(&frames);
 }
 
-/* A key behind a paste of a megabyte. */
+/* A key after a paste of a megabyte. */
 static void case_paste_counted(void)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);

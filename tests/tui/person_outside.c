@@ -1,5 +1,5 @@
 /*
- * A person whose session is spoken to by other programs. The test program is person.c.
+ * Other programs talk to the user's session. The test program is person.c.
  */
 #include "person.h"
 
@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* `tenax goal …` in another terminal; whoever has the session must have been told. */
+/* `tenax goal …` in another terminal; the process with the session must have been notified. */
 static void goal_outside(struct window *w, const char *verb)
 {
     const char *const args[] = {"goal", verb, NULL};
@@ -66,7 +66,7 @@ static void case_goal_outside(void)
     window_type(&w, "/goal more is there --check 'test -e more'" ENTER);
     window_until(&w, "check: test -e more");
     goal_outside(&w, "pause");
-    while (window_count(&w, "goal paused from outside") < 2) /* behind an answer that had begun */
+    while (window_count(&w, "goal paused from outside") < 2) /* after an answer that had begun */
         window_wait(&w, 50);
     let_go(&w);
     window_settle(&w, 300);
@@ -90,7 +90,7 @@ static void case_goal_outside_once(void)
     goal_outside(&w, "clear");
     answer(&w, "2");
     window_until(&w, "check: test -e two");
-    window_type(&w, "/goal pause" ENTER); /* behind whatever waits there */
+    window_type(&w, "/goal pause" ENTER); /* after any waiting input */
     window_until(&w, "Goal paused");
     leave(&w);
 }
@@ -145,8 +145,8 @@ static void hear_until(struct window *w, int fd, struct buf *heard, const char *
     }
 }
 
-/* What a program says behind a command that leaves the session is said in the next one, as it would
- * be for a person; and that session can be gone on with. */
+/* Input from a program after a command that leaves the session goes to the next one, like the
+ * user's; and that session can be resumed. */
 static void case_client_behind(void)
 {
 #define SAYS(text) "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"" text "\"}}\n"
@@ -163,8 +163,8 @@ static void case_client_behind(void)
     leave(&w);
 }
 
-/* A program that was asked for leave is told that nobody waits for its answer any more, when the
- * session is left; then it has to connect again. */
+/* A program that was asked for permission is notified that the answer is not needed any more, when
+ * the session is left; then it has to connect again. */
 static void case_client_left(void)
 {
     CLEANUP(buf_release) struct buf heard = BUF_INIT(BUF_NO_LIMIT);

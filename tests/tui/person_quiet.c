@@ -1,6 +1,6 @@
 /*
- * What a person must not notice: work while nothing happens, more frames than eyes can see, words
- * of libraries on the screen. The test program is person.c.
+ * Invisible work: activity while idle, more frames than eyes can see, messages of libraries on the
+ * screen. The test program is person.c.
  */
 #include "person.h"
 
@@ -46,8 +46,8 @@ static long waits_of(pid_t pid)
     return all;
 }
 
-/* Nobody wakes up: neither in an empty prompt, nor in front of a question. What was begun before
- * may still come to its end, on a busy machine seconds later: then it is looked again. */
+/* Nothing wakes up: neither in an empty prompt, nor in front of a question. Earlier work may still
+ * be ending, on a busy machine seconds later: then it is checked again. */
 static void check_rests(struct window *w, const char *where)
 {
     bool is_drawn = true;
@@ -72,7 +72,7 @@ static void case_rests(void)
     check_rests(&w, "in an empty prompt");
     window_type(&w, "go" ENTER);
     window_until_shown(&w, "Enter choose");
-    window_settle(&w, 7000); /* somebody who is away is told once */
+    window_settle(&w, 7000); /* an absent user is notified once */
     check_rests(&w, "in front of a question");
     answer(&w, "1");
     window_until(&w, "Over.");
@@ -100,7 +100,7 @@ static void case_rate(void)
     window_type(&w, "go" ENTER);
     window_until(&w, "word 5 of");
     from_ms = clock_mono_ms();
-    while (window_wait(&w, 0)) /* what was drawn before that does not count */
+    while (window_wait(&w, 0)) /* earlier output does not count */
         ;
     from = w.raw.len;
     while (clock_mono_ms() - from_ms < RATE_MS)

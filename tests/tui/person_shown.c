@@ -1,6 +1,6 @@
 /*
- * What a person is shown beside the conversation: answers of commands, figures, the title, what
- * the terminal is told while nobody looks. The test program is person.c.
+ * The display beside the conversation: answers of commands, figures, the title, notifications while
+ * the user looks elsewhere. The test program is person.c.
  */
 #include "person.h"
 
@@ -31,8 +31,8 @@ static void case_command_meanwhile(void)
     leave(&w);
 }
 
-/* A session that goes on shows what it has behind it before anything is said, and when that was
- * long ago, a fresh one is offered. */
+/* A resumed session shows its figures before any input, and after a long pause a fresh one is
+ * offered. */
 static void case_resume_figures(void)
 {
     static const char *const args[] = {"--continue", NULL};
@@ -74,7 +74,7 @@ static void case_resume_figures(void)
     window_close(&first);
 }
 
-/* Which files went along with a prompt is said below it, and which did not. */
+/* The line below a prompt lists the files sent with it, and those that were not. */
 static void case_mentions(void)
 {
     struct window_spec spec = {
@@ -97,7 +97,7 @@ static void case_mentions(void)
     leave(&w);
 }
 
-/* What is changed in the file counts at once, while nothing happens. */
+/* Changes in the file count at once, while idle. */
 static void case_settings_changed(void)
 {
     struct window_spec spec = {
@@ -126,8 +126,8 @@ static void case_settings_changed(void)
     window_close(&w);
 }
 
-/* So does what is written into a folder that appears only now: one of the person, one of the
- * project, and one that was removed and comes again. */
+/* So do files in a folder that appears only now: the user's, the project's, and one that was
+ * removed and comes again. */
 static void case_settings_appear(void)
 {
     struct window_spec spec = {.build = build, .scenario = "step\n  text Hello.\n"};
@@ -178,7 +178,7 @@ static void case_wide_calls(void)
     leave(&w);
 }
 
-/* The person's own line stays in its place while a session goes, and behind a hint. */
+/* The user's own line stays in its place while a session runs, and after a hint. */
 static void case_own_status(void)
 {
     struct window_spec spec = {
@@ -214,7 +214,7 @@ static void case_own_status(void)
     window_close(&w);
 }
 
-/* The person's own line hears of it when the window has become emptier. */
+/* The user's own line is updated when the window has become emptier. */
 static void case_own_status_compact(void)
 {
 #define WORDS "word word word word word word word word word word word word word word word word "
@@ -243,7 +243,7 @@ static void case_own_status_compact(void)
     window_close(&w);
 }
 
-/* What a command behind "!" says is seen while it runs, and once when it has ended. */
+/* The output of a command after "!" is shown while it runs, and once when it has ended. */
 static void case_shell_tail(void)
 {
     struct window w;
@@ -305,8 +305,8 @@ static bool was_told(const struct window *w, const char *what, size_t from)
     return strstr(w->raw.ptr + from, what) != NULL;
 }
 
-/* Who looks elsewhere is told that a person is needed, and that a long turn has ended; who looks on
- * is not. */
+/* A user who looks elsewhere is notified of a question, and of the end of a long turn; one who
+ * looks on is not. */
 static void case_notified(void)
 {
     static const char *const env[] = {"TERM_PROGRAM=iTerm.app", "TENAX_TEST_CLOCK=fast:100", NULL};
@@ -344,8 +344,7 @@ static void case_notified(void)
     leave(&w);
 }
 
-/* What a window is told of a question, by its terminal and by what was chosen; its focus is not
- * known. */
+/* The notification of a question, by terminal and by setting; the focus is unknown. */
 static void told_of_a_question(const char *const *env, const char *settings, const char *bytes)
 {
     struct window_spec spec = {
@@ -368,8 +367,8 @@ static void told_of_a_question(const char *const *env, const char *settings, con
     leave(&w);
 }
 
-/* Where the terminal says nothing of its focus, who has typed nothing for a while is told, and at
- * once who has chosen how. */
+/* Where the terminal does not report its focus, a user who has not typed for a while is notified,
+ * and at once one who has chosen how. */
 static void case_notified_unasked(void)
 {
     static const char *const tmux[] = {"TMUX=x", "TENAX_TEST_CLOCK=fast:20", NULL};
@@ -388,7 +387,7 @@ static void case_notified_chosen(void)
                        "\x1bPtmux;\x1b\x1b]9;tenax: Permission is needed\x1b\x1b\\\x1b\\\a");
 }
 
-/* Somebody who goes on typing is here: a question is not rung for. */
+/* A user who goes on typing is here: a question does not ring. */
 static void case_notified_typing(void)
 {
     static const char *const tmux[] = {"TMUX=x", NULL};
@@ -438,7 +437,7 @@ static void case_notified_goal(void)
     leave(&w);
 }
 
-/* That nobody can judge a goal is said once, with the reason. */
+/* That a goal has no judge is reported once, with the reason. */
 static void case_goal_unjudged(void)
 {
     struct window w;

@@ -1,6 +1,6 @@
 /*
- * The first minute of a person in front of tenax: what they see, type and are asked. The test
- * program is person.c.
+ * The first minute of a user in front of tenax: display, input and questions. The test program is
+ * person.c.
  */
 #include "person.h"
 
@@ -34,8 +34,8 @@ static void case_announcement(void)
     leave(&w);
 }
 
-/* SessionStart hooks run before anything is typed, also those of a session that /clear begins; the
- * model hears of them with the first prompt. */
+/* SessionStart hooks run before any input, also those of a session that /clear begins; the model
+ * gets their text with the first prompt. */
 static void case_start_hook(void)
 {
     struct window_spec spec = {
@@ -60,7 +60,7 @@ static void case_start_hook(void)
     leave(&w);
 }
 
-/* A command of the settings finds files in the place of the list; one that fails says so. */
+/* A command from the settings finds files in place of the list; one that fails shows its error. */
 static void case_file_suggestion(void)
 {
     struct window_spec spec = {
@@ -103,7 +103,7 @@ static void case_hello(void)
     leave(&w);
 }
 
-/* `tenax "…"`, several words, also one that is nobody's command. */
+/* `tenax "…"`, several words, also one that is not a command. */
 static void case_first_prompt(void)
 {
     static const char *const args[] = {"say", "hello", NULL};
@@ -178,7 +178,7 @@ static void case_new_command(void)
     leave(&w);
 }
 
-/* What is typed before anything is drawn is not lost. */
+/* Input typed before anything is drawn is not lost. */
 static void case_typed_early(void)
 {
     struct window_spec spec = {.build = build,
@@ -346,7 +346,7 @@ static void case_keys(void)
     leave(&w);
 }
 
-/* The story says that it is over, and has an answer for whoever goes on talking. */
+/* The story ends with a message, and has an answer for a user who continues. */
 static void case_demo(void)
 {
     static const char *const args[] = {"demo", NULL};
@@ -429,7 +429,7 @@ static void case_trust(void)
     leave(&w);
 }
 
-/* After a no a goal asks once more, and a yes counts at once. */
+/* After a refusal a goal asks once more, and approval counts at once. */
 static void case_trust_again(void)
 {
     struct window_spec spec = {
@@ -451,8 +451,8 @@ static void case_trust_again(void)
     window_close(&w);
 }
 
-/* Whoever has said no is asked again when they wish, and a yes counts at once; without drawing the
- * next start is as --plain. */
+/* A user who has declined is asked again on request, and approval counts at once; without drawing
+ * the next start is as --plain. */
 static void case_onboarding(void)
 {
     struct window_spec spec = {
@@ -486,7 +486,7 @@ static void case_onboarding(void)
     window_close(&first);
 }
 
-/* Settings of the folder would not count: what is allowed there is allowed for the session. */
+/* Settings of the folder would not count: rules allowed there apply to the session. */
 static void case_untrusted_always(void)
 {
     struct window_spec spec = {

@@ -1,6 +1,6 @@
 /*
- * A person who wants to go to another session and cannot: what runs goes on, or is gone back to,
- * and hears what was said behind. The test program is person.c.
+ * Switching to another session fails: the running one continues, or is returned to, and gets the
+ * later input. The test program is person.c.
  */
 #include "person.h"
 
@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* Nothing was said, so there is nothing to come back to when there is nothing to go to. */
+/* Without messages there is nothing to come back to when there is nothing to go to. */
 static void case_resume_nothing(void)
 {
     struct window w;
@@ -44,7 +44,7 @@ static void case_resume_held(void)
     leave(&other);
 }
 
-/* Nor can one that is gone by the time it is chosen: what runs goes on, and hears what was said. */
+/* Nor to one that is gone when it is chosen: the running one continues, and gets the input. */
 static void case_resume_gone(void)
 {
     CLEANUP(mem_freep) char *pattern = NULL;
@@ -93,7 +93,7 @@ static void break_holds(const struct window *w, bool is_broken)
         put_file(w, "home/.tenax/run", "");
 }
 
-/* No new session can be begun: the old one stays, and hears what was said behind. */
+/* No new session can be started: the old one stays, and gets the later input. */
 static void case_clear_fails(void)
 {
     struct window w;
@@ -119,8 +119,8 @@ static void case_clear_fails(void)
     leave(&w);
 }
 
-/* A file kept before an edit cannot be copied, which is seen only when the old session has ended:
- * it is gone on with, and hears what was said behind. */
+/* A file saved before an edit cannot be copied, which shows only when the old session has ended: it
+ * is resumed, and gets the later input. */
 static void case_branch_fails(void)
 {
     CLEANUP(mem_freep) char *pattern = NULL;
@@ -153,7 +153,8 @@ static void case_branch_fails(void)
     globfree(&found);
 }
 
-/* Nothing at all can be opened any more: it is said why, and how to go on when that has changed. */
+/* Nothing at all can be opened any more: the error says why, and how to continue when that has
+ * changed. */
 static void case_switch_fails(void)
 {
     static const char *const args[] = {"--continue", NULL};

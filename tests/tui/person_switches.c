@@ -1,5 +1,5 @@
 /*
- * A person who goes from one session to another, or leaves the last. The test program is person.c.
+ * Switching sessions, and leaving the last one. The test program is person.c.
  */
 #include "person.h"
 
@@ -25,7 +25,8 @@ static void case_branch(void)
     leave(&w);
 }
 
-/* `--resume` alone lets one choose; /clear begins anew; what was said is found again with Up. */
+/* `--resume` alone offers a choice; /clear starts a new one; earlier input is found again with
+ * Up. */
 static void case_sessions(void)
 {
     static const char *const args[] = {"--resume", NULL};
@@ -62,7 +63,7 @@ static void case_sessions(void)
     window_close(&w);
 }
 
-/* A hook that has heard of new settings, on the thread of the status line, and does not end. */
+/* A hook that was notified of new settings, on the thread of the status line, and does not end. */
 static void start_hooked(struct window *w)
 {
 #define HOOKED_SETTINGS                                                                            \
@@ -122,8 +123,8 @@ static void case_hook_at_a_switch(void)
     leave(&w);
 }
 
-/* A skill that somebody edits beside an idle session: hooks are asked at once, and what they refuse
- * is not used. */
+/* A skill is edited beside an idle session: hooks are asked at once, and refused changes are not
+ * used. */
 static void case_hook_of_skills(void)
 {
     struct window_spec spec = {
@@ -149,7 +150,7 @@ static void case_hook_of_skills(void)
     leave(&w);
 }
 
-/* After a long pause a fresh session is begun: what is typed before it is there is said in it. */
+/* After a long pause a fresh session is started: input typed before it exists goes to it. */
 static void case_fresh(void)
 {
     static const char *const env[] = {"TENAX_TEST_CLOCK=fast:3600", NULL}; /* an hour a second */
@@ -182,8 +183,7 @@ static void case_fresh(void)
     leave(&w);
 }
 
-/* What was said behind the command, and taken back before the next session is there, is not said.
- */
+/* Input after the command that is taken back before the next session exists is not sent. */
 static void case_taken_back_at_a_switch(void)
 {
     struct window w;
@@ -282,7 +282,7 @@ static void case_ask_left(void)
     window_until(&w, "one two");
     window_type(&w, "/resume" ENTER);
     window_until_shown(&w, "Enter choose");
-    let_go(&w); /* the question comes behind it */
+    let_go(&w); /* the question comes after it */
     window_until_file(&w, "home/asked");
     answer(&w, ENTER);
     window_until(&w, "session resumed");
@@ -294,7 +294,7 @@ static void case_ask_left(void)
     leave(&w);
 }
 
-/* What is said behind a command that leaves the session is said in the next one. */
+/* Input after a command that leaves the session goes to the next one. */
 static void case_said_behind(void)
 {
     struct window w;
@@ -338,7 +338,7 @@ static void case_said_behind_at_work(void)
     leave(&w);
 }
 
-/* What waited stays with the session that is left, which is said; a copy takes it along. */
+/* Waiting input stays with the session that is left, with a note; a copy takes it along. */
 static void case_queue_left(void)
 {
     struct window w;
@@ -362,7 +362,7 @@ static void case_queue_left(void)
     leave(&w);
 }
 
-/* What waits until something is said does so in the session it is of; a copy begins no turn. */
+/* Input waiting for the next prompt stays in its session; a copy starts no turn. */
 static void case_kept_queue_left(void)
 {
     static const char *const args[] = {"--continue", NULL};

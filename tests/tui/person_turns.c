@@ -1,6 +1,6 @@
 /*
- * A person while a turn runs: interrupts, words that wait, questions, what it costs, what is
- * taken back. The test program is person.c.
+ * During a turn: interrupts, waiting input, questions, cost, input taken back. The test program is
+ * person.c.
  */
 #include "person.h"
 
@@ -53,7 +53,7 @@ static void case_ctrl_c(void)
     window_close(&w);
 }
 
-/* What is said meanwhile waits to be seen, is heard, and stands in the conversation once. */
+/* Input sent in the meantime waits visibly, is used, and stands in the conversation once. */
 static void case_queue(void)
 {
     struct window w;
@@ -90,7 +90,7 @@ static void case_queue_edited(void)
     leave(&w);
 }
 
-/* Words are taken back also before the session has them: one key behind the other. */
+/* Input is taken back also before the session has it: one key after the other. */
 static void case_queue_edited_at_once(void)
 {
     struct window w;
@@ -111,7 +111,7 @@ static void case_queue_edited_at_once(void)
     leave(&w);
 }
 
-/* A hook that keeps it from the model says so, and it waits no more. */
+/* A hook blocks it from the model with a message, and it waits no more. */
 static void case_queue_refused(void)
 {
     struct window w;
@@ -129,8 +129,7 @@ static void case_queue_refused(void)
     leave(&w);
 }
 
-/* Esc while a hook is asked about words that waited: they are said in the next turn, and so are
- * those behind them. */
+/* Esc while a hook checks waiting input: it goes to the next turn, with the input after it. */
 static void case_interrupt_hook(void)
 {
     struct window w;
@@ -154,7 +153,7 @@ static void case_interrupt_hook(void)
     leave(&w);
 }
 
-/* Esc right behind the first words: their agent is still in the making. */
+/* Esc right after the first input: its agent is still in the making. */
 static void case_interrupt_early(void)
 {
     struct window w;
@@ -186,7 +185,7 @@ static void case_permission_yes(void)
     leave(&w);
 }
 
-/* What was refused is shown so, also when the session goes on. */
+/* A refused call is shown as such, also when the session is resumed. */
 static void case_permission_no(void)
 {
     static const char *const args[] = {"--continue", NULL};
@@ -237,7 +236,7 @@ static void case_costs(void)
     leave(&w);
 }
 
-/* Somebody who lets it work is asked while it works, not when all is spent. */
+/* The user is asked about the cost while it works, not when all is spent. */
 static void case_costs_meanwhile(void)
 {
     struct window_spec spec = {
@@ -304,8 +303,8 @@ static void case_resume_budget(void)
     leave(&w);
 }
 
-/* Neither the session that was to come nor the one that was left can be read: the new one in their
- * place has what is left of the budget. */
+/* Neither the next session nor the old one can be read: the new one in their place has the rest of
+ * the budget. */
 static void case_instead_budget(void)
 {
     struct window w;
@@ -356,7 +355,7 @@ static void case_rewind(void)
     leave(&w);
 }
 
-/* Not while something is worked on: it says so before one has chosen where to. */
+/* Not while work is running: the message comes before the choice of a target. */
 static void case_rewind_at_work(void)
 {
     struct window w;
@@ -398,8 +397,8 @@ static void case_disk_full(void)
     window_close(&w);
 }
 
-/* Ctrl-B is a movement in what is written; with nothing written the command that runs goes on in
- * the background, and the turn without it. */
+/* Ctrl-B moves in the draft; without a draft the running command continues in the background, and
+ * the turn without it. */
 static void case_background_key(void)
 {
     struct window w;
@@ -455,7 +454,7 @@ static void case_shell_interrupt(void)
     leave(&w);
 }
 
-/* What waits behind a command can be taken back, too. */
+/* Input waiting after a command can be taken back, too. */
 static void case_shell_queue(void)
 {
     struct window w;

@@ -50,7 +50,7 @@ static int play_remove(const char *path, const struct stat *st, int kind, struct
     return remove(path);
 }
 
-/* One of ten folders whose names look the same on every screen; whoever has it holds a lock. */
+/* One of ten folders whose names look the same on every screen; the owner holds a lock. */
 static bool play_take_slot(struct play *p, int slot)
 {
     struct stat mine;
@@ -74,7 +74,7 @@ static int play_remove_inside(const char *path, const struct stat *st, int kind,
     return at->level ? play_remove(path, st, kind, at) : 0;
 }
 
-/* Somebody may have been killed in it. */
+/* An earlier owner may have been killed in it. */
 static void play_sweep_inside(const struct play *p)
 {
     (void)nftw(p->dir, play_remove_inside, 16, FTW_DEPTH | FTW_PHYS);
@@ -279,7 +279,7 @@ int play_end(struct play *p)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* The last that was said about a mode of the terminal. */
+/* The last sequence about a mode of the terminal. */
 static bool play_left_on(struct str raw, const char *on, const char *off)
 {
     bool is_on = false;

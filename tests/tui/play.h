@@ -1,6 +1,6 @@
 /*
- * A program on a terminal of our own: a pty with libvterm behind it (tests/glass), in a folder that
- * is removed again. Fails the test by exit(1), with what is shown. Main thread.
+ * A program on a terminal of our own: a pty with libvterm at the other end (tests/glass), in a
+ * folder that is removed again. Fails the test by exit(1), with the screen. Main thread.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ void play_wait(struct play *p, struct str text, bool gone);
 void play_calm(struct play *p, int quiet_ms);
 /* Waits for the end: the code of exit, or -signal. */
 int play_end(struct play *p);
-/* The mode is as it was, the cursor is seen, no key was said or left behind. */
+/* The mode is as before, the cursor is visible, and no key was printed or left in a file. */
 void play_check_end(struct play *p);
 void play_stop(struct play *p); /* kills it where it still runs, removes the folder */
 _Noreturn void play_fail(struct play *p, const char *fmt, ...) PRINTF_LIKE(2, 3);

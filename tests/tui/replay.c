@@ -1,6 +1,6 @@
 /*
- * replay: drives the screen as the app does, for as long as it is told to, and writes down what it
- * committed.
+ * replay: drives the screen as the app does, for the requested time, and records the committed
+ * lines.
  *
  *     replay FILE SEED LINES
  *
@@ -86,7 +86,7 @@ static void replay_commit(struct replay *r, size_t count)
     replay_drop(r, count);
 }
 
-/* What was not committed is wrapped anew, as an answer would be: rows of other widths. */
+/* Uncommitted lines are wrapped anew, as an answer would be: rows of other widths. */
 static void replay_resized(struct replay *r)
 {
     size_t lost = screen_lost(r->screen);

@@ -5,18 +5,17 @@
  *     scrollback TENAX SEEDS [FIRST]
  *     scrollback TENAX steps
  *
- * For each seed the program runs in a tmux of its own while the window is resized 50 times, between
- * 20 and 200 columns and 5 and 60 rows, some of them one right behind the other; that of tenax also
- * swings from one end to the other first. Then the
- * scrollback of replay must have every committed line once and in order, and nothing else. That of
- * tenax, which plays a scenario with a long answer of numbered words, must have every word once and
- * in order, and no rest of what is only shown. Exit code 77: no tmux.
+ * For each seed the program runs in a separate tmux while the window is resized 50 times, between
+ * 20 and 200 columns and 5 and 60 rows, some of them in direct sequence; that of tenax also swings
+ * from one end to the other first. Then the scrollback of replay must have every committed line
+ * once and in order, and nothing else. That of tenax, which plays a scenario with a long answer of
+ * numbered words, must have every word once and in order, and no rest of the live region. Exit code
+ * 77: no tmux.
  *
- * With "steps" tenax waits for a person, who halves the window while little stands in it, and makes
+ * With "steps" tenax waits for the user, who halves the window while little stands in it, and makes
  * it narrow and low at once below a long conversation, and with a draft that has the cursor in its
- * second row.
- * A draft, or a dialog, that has more rows than the smaller window when it is broken is not tried:
- * the terminal has moved what does not fit into the scrollback before tenax hears of it, and
+ * second row. A draft, or a dialog, that has more rows than the smaller window when it is broken is
+ * not tried: the terminal has moved the excess into the scrollback before tenax is notified, and
  * nothing but clearing all of it takes a line out of there.
  */
 #include <errno.h>
@@ -57,7 +56,7 @@ struct sb {
     unsigned seed;
     uint32_t random;
     char *truth;
-    struct buf log; /* what was done, told when it fails */
+    struct buf log; /* the actions, printed on failure */
 };
 
 static unsigned sb_below(struct sb *s, unsigned n)
@@ -232,7 +231,7 @@ static void sb_resize(struct sb *s)
     sb_resize_to(s, pause, cols, 5 + sb_below(s, 56));
 }
 
-/* As wide and as narrow as it gets, low, and with time for what is shown in between. */
+/* As wide and as narrow as possible, low, and with time for drawing in between. */
 static void sb_swing(struct sb *s)
 {
     static const unsigned heights[] = {5, 5, 12, 20};

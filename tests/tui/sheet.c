@@ -3,7 +3,7 @@
  *
  *     sheet TEXT.md PATCH.json [--plain]
  *
- * It says "ready", waits for a key, by when the terminal has told of its background, prints both
+ * It says "ready", waits for a key, by when the terminal has reported its background, prints both
  * and waits for one more. For golden screens of markdown and diffs (tests/data/sheet.screen).
  */
 #include <poll.h>

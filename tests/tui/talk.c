@@ -4,9 +4,9 @@
  *
  *     talk SCRIPT [--plain]
  *
- * It says "ready" and waits for a key, by when the terminal has told of its background. Then it
- * plays the script; a line "show WORD" commits what is finished, draws what moves with the word
- * below it, and waits for a key. For golden screens (tests/data/talk.screen).
+ * It says "ready" and waits for a key, by when the terminal has reported its background. Then it
+ * plays the script; a line "show WORD" commits finished lines, draws what moves with the word below
+ * it, and waits for a key. For golden screens (tests/data/talk.screen).
  */
 #include <poll.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ static void vt_answer(const char *bytes, size_t len, void *arg)
     buf_add(&v->answers, answer);
 }
 
-/* In one piece, as a terminal does: with a fast clock, what comes behind an Esc comes too late. */
+/* In one piece, as a terminal does: with a fast clock, bytes after an Esc come too late. */
 static void vt_read(struct vt *v, const char *bytes, size_t len)
 {
     vterm_input_write(v->vt, bytes, len);
@@ -327,7 +327,7 @@ void window_close(struct window *w)
 
 /* ---- bytes both ways ---- */
 
-/* Looks for the marks in what came behind `from`; one of them may have come in two pieces. */
+/* Looks for the marks in the bytes after `from`; one of them may have come in two pieces. */
 static void watch_frames(struct window *w, size_t from)
 {
     struct str begin = STR("\x1b[?2026h");
@@ -344,7 +344,7 @@ static void watch_frames(struct window *w, size_t from)
     }
 }
 
-/* What is there, as it comes, at most so much; false: nothing now. */
+/* The available bytes, at most so many; false: none now. */
 static bool window_read_some(struct window *w, size_t max)
 {
     char bytes[65536];

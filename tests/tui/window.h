@@ -2,9 +2,9 @@
  * A terminal window with tenax in it, for tests: a real pty, libvterm in the place of the screen, a
  * folder and a home that are removed at the end.
  *
- * Nothing sleeps: window_until() reads until what is wanted is to be seen, and says after a long
- * while what is seen instead. The window takes frames between marks and looks at whole ones only:
- * half of one may still show below what has gone above.
+ * Nothing sleeps: window_until() reads until the wanted text is visible, and after a long while
+ * fails with the screen. The window takes frames between marks and checks whole ones only: half of
+ * one may still show lines below that have moved above.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct window_spec {
     const char *const *args; /* NULL-terminated; NULL: none */
     const char *const *env;  /* "NAME=value", NULL-terminated; NULL: none */
     const char *term;        /* NULL: xterm-256color */
-    bool untrusted;          /* nobody has been asked about the folder */
+    bool untrusted;          /* the folder has no answer about trust yet */
     bool shell;              /* a shell; "$TENAX" in it is the command */
     bool sandbox;            /* commands are confined, where that works */
     const char *home;        /* of an earlier window: its sessions are there; NULL: a new one */
@@ -49,7 +49,8 @@ void window_open(struct window *w, const struct window_spec *spec);
 void window_close(struct window *w); /* hangs up and waits; once it has ended, only frees */
 
 void window_type(struct window *w, const char *bytes);
-void window_send(struct window *w, struct str bytes); /* reads along: nobody waits for the other */
+void window_send(struct window *w,
+                 struct str bytes); /* reads along: neither side waits for the other */
 void window_resize(struct window *w, int cols, int rows);
 
 /* Reads until the text stands on the screen or in the scrollback (lines joined by \n, blanks at
@@ -60,8 +61,8 @@ void window_until(struct window *w, const char *text);
 void window_until_shown(struct window *w, const char *text);
 void window_until_gone(struct window *w, const char *text); /* from the screen */
 void window_until_raw(struct window *w, const char *bytes, size_t from);
-/* The same as window_until_shown() behind something that was just typed: in which of the frames
- * that began since then it stands first. What lies unread in between is older than the keys. */
+/* The same as window_until_shown() after typing: the number of the first frame with it, among those
+ * that began since. Unread output in between is older than the keys. */
 size_t window_type_counted(struct window *w, const char *bytes, const char *text);
 void window_until_file(struct window *w, const char *name); /* below top */
 /* What comes within that time is read; false: nothing did. */
@@ -71,7 +72,7 @@ void window_settle(struct window *w, int ms);
 /* Until it has ended: its exit code, or 128 + signal. */
 int window_end(struct window *w);
 
-/* What is to be seen: the scrollback and the screen, or the screen alone. Yours until the next
+/* The visible text: the scrollback and the screen, or the screen alone. Yours until the next
  * call. */
 const char *window_text(struct window *w);
 const char *window_screen(struct window *w);

@@ -1,5 +1,5 @@
 /*
- * What is typed behind /goal: every command, what only looks like one, options, figures.
+ * Text after /goal: every command, text that only looks like one, options, figures.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -483,7 +483,7 @@ static void odd_bytes(void **state)
     buf_adds(&many, "it works");
     assert_int_equal(goal_argument_read(buf_str(&many), NOW, &a, &err), -1);
     assert_int_equal(err.code, ERR_TOO_BIG);
-    /* A failure leaves what was there. */
+    /* A failure leaves the old values. */
     assert_int_equal(goal_argument_read(STR("--budget 5 first"), NOW, &a, NULL), 0);
     assert_int_equal(goal_argument_read(STR("--budget abc second"), NOW, &a, NULL), -1);
     assert_string_equal(buf_cstr(&a.text), "first");

@@ -1,5 +1,5 @@
 /*
- * States of a workspace in git: what is in them, the way back, and that nothing of the user's is
+ * States of a workspace in git: their contents, the way back, and that nothing of the user's is
  * touched on the way.
  */
 #include <setjmp.h>
@@ -111,7 +111,7 @@ static void steps_of_all_goals_stay(void **state)
     assert_true(str_ends(str_trim(buf_str(&out)), str_of(ref)));
 }
 
-/* Whoever wrote them, a confined command perhaps, is not us. */
+/* They may have been written by a confined command. */
 static void runs_no_filters_of_a_repository(void **state)
 {
     static const char *const planted[] = {
@@ -575,7 +575,7 @@ static void cancelled(void **state)
     cancel_unref(cancel);
 }
 
-/* What git ignores is nobody's to lose. */
+/* Files that git ignores must not be lost. */
 static void undo_spares_ignored(void **state)
 {
     static const struct {
@@ -607,7 +607,7 @@ static void undo_spares_ignored(void **state)
              &out);
     assert_string_equal(buf_cstr(&out), "later\n");
 
-    /* one that is in the way is not lost, and somebody hears of it */
+    /* one that is in the way is not lost, and is reported */
     for (size_t i = 0; i < ARRAY_LEN(in_the_way); i++) {
         work_run(in_the_way[i].make, NULL);
         if (baseline_undo(&base, commit, NULL, &undone, &err) == 0 || err.code != ERR_IO ||
@@ -657,7 +657,7 @@ static void fair_shares(void **state)
     buf_release(&hunks);
 }
 
-/* Neither attributes nor crowds of new files hide what was done to an old one. */
+/* Neither attributes nor crowds of new files hide changes of an old one. */
 static void hides_nothing(void **state)
 {
     struct buf stat = {0};

@@ -59,7 +59,7 @@ static void test_exhibit(void **state)
     }
 }
 
-/* Every line has the block's mark, the whole keeps to its limit, and a cut is said. */
+/* Every line has the block's mark, the whole keeps to its limit, and a cut is marked. */
 static void check_lines(struct str shown, size_t number, size_t max, bool is_cut, const char *row)
 {
     struct str rest = shown;
@@ -322,7 +322,7 @@ static void test_case_much(void **state)
     free(touched);
 }
 
-/* What is not there is said. */
+/* Missing parts are named. */
 static void test_case_empty(void **state)
 {
     static const struct {

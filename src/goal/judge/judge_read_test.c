@@ -71,7 +71,7 @@ static const struct read_case {
     {"{'verdict':{'ok':true,'reason':'r'}}", -1, .reason = "required"},
     {"{'ok':false,'reason':'r','quoted':{'ok':true,'reason':'x'}}", -1, .reason = "quoted"},
 
-    /* What is no verdict. */
+    /* Not a verdict. */
     {"", -1, .reason = "empty"},
     {" \n", -1, .reason = "empty"},
     {"ok", -1, .reason = "not one JSON object"},
@@ -144,7 +144,7 @@ static void test_read(void **state)
     }
 }
 
-/* Whatever the size: an answer in time, and nothing longer than what was promised. */
+/* Any size: an answer in time, and nothing longer than promised. */
 static void test_read_large(void **state)
 {
     static const struct {

@@ -108,7 +108,7 @@ static void odd_names(void **state)
     assert_false(inventory_is_nested(&v, STR("nest2")));
 }
 
-/* A folder that cannot be looked into stands for what is in it. */
+/* A folder that cannot be read stands for its contents. */
 static void closed_folders(void **state)
 {
     CLEANUP(inventory_release) struct inventory v = INVENTORY_INIT;

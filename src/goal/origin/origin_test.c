@@ -1,6 +1,6 @@
 /*
- * Origins: what is protected, what a later look finds, what can be accepted, and what comes back
- * from disk; in every kind of repository and without one.
+ * Origins: protected files, later looks, accepted changes, and reading back from disk; in every
+ * kind of repository and without one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static char goal_dir[300];
 
-/* A workspace of its own for each test; `folder` is the part of it that is worked in. */
+/* A separate workspace for each test; `folder` is the part of it that is worked in. */
 static char root[400];
 
 static int setup(void **state)
@@ -135,7 +135,7 @@ static const char make_project[] =
     "printf 'test:\\n\\ttrue\\n' > Makefile; echo '[pytest]' > pytest.ini; echo 4 > run.sh;"
     "echo build/ > .gitignore; echo 5 > build/out; echo 6 > build/keep";
 
-/* ---- what is protected ---- */
+/* ---- protected files ---- */
 
 static void protects_by_name(void **state)
 {
@@ -659,7 +659,7 @@ static void inline_tests(void **state)
     }
 }
 
-/* What was whole and observed then must be so now. */
+/* Complete and observed parts must stay so. */
 static void unseen(void **state)
 {
     CLEANUP(freep) struct origin *o = NULL;

@@ -143,7 +143,7 @@ static void builds(void **state)
     }
 }
 
-/* What comes back from disk is what was written, whatever bytes are in a path. */
+/* Reading back from disk gives the written data, whatever bytes are in a path. */
 static void round_trip(void **state)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

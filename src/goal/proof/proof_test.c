@@ -1,5 +1,5 @@
 /*
- * A proof is input of a stranger: what is wrong with one is found when it is read.
+ * A proof is untrusted input: errors in one are found when it is read.
  */
 #include <setjmp.h>
 #include <stdarg.h>

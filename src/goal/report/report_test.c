@@ -314,7 +314,7 @@ static void charges_that_differ(void **state)
     assert_true(str_has(buf_str(&text), STR("add up to 1,234 tokens; the goal was charged 2,000")));
 }
 
-/* Not complete: the reason, why it stopped, and how to go on. */
+/* Not complete: the reason, why it stopped, and how to continue. */
 static void stopped_goals(void **state)
 {
     static const struct goal_event list[] = {

@@ -16,7 +16,7 @@
 
 static const struct told_case {
     const char *name, *json;
-    const char *text; /* NULL: nothing is told */
+    const char *text; /* NULL: no line */
     enum told_tone tone;
 } cases[] = {
     {"goal_verdict", "{\"met\":true,\"reason\":\"40 of 40 pass\"}", "✓ met: 40 of 40 pass",

@@ -1,6 +1,6 @@
 /*
  * Waits: how they are written, kept and shown; and watches, that each wake exactly once and stop at
- * once. The tests behind clock_make_virtual() run last: there is no way back from it.
+ * once. The tests after clock_make_virtual() run last: there is no way back from it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,7 +172,7 @@ static void test_parse_process(void **state)
         assert_int_equal(w.pid_start, p.start);
     }
     child_end(&c);
-    /* Ended, but nobody has asked for its exit code yet; then gone. */
+    /* Ended, but its exit code is not collected yet; then gone. */
     assert_int_equal(waitid(P_PID, (id_t)c.pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
     for (int gone = 0; gone < 2; gone++) {
         CLEANUP(wait_release) struct wait w = WAIT_INIT;
@@ -345,7 +345,7 @@ static void test_next(void **state)
     }
 }
 
-/* The first one is set where it makes sense; what was held is counted; then they grow apart. */
+/* The first one is set where it makes sense; held ones are counted; then they grow apart. */
 static void test_check_ins(void **state)
 {
     (void)state;
@@ -518,7 +518,7 @@ static void test_timer(void **state)
     waker_end(&k, "the time is up");
 }
 
-/* A watch that is not wanted any more ends at once, whatever it was at, and wakes nobody. */
+/* A watch that is not wanted any more ends at once, whatever it was doing, and wakes no one. */
 static void test_stop(void **state)
 {
     static const char *const texts[] = {"nothing/there", "1d", "false", "sleep 1000", ":; sleep 9"};

@@ -2,9 +2,8 @@
  * Answers of the Messages API, read.
  *
  * Our events are this API's, so there is little to translate: blocks start and stop here as there.
- * What needs care is what servers leave out (event names, stops, figures) and what they add (blocks
- * nobody knew when this was written: kept whole, with their deltas put back where they belong).
- * Runs on the agent's thread.
+ * Care is needed for omissions of servers (event names, stops, figures) and additions (unknown
+ * blocks: kept whole, with their deltas put back where they belong). Runs on the agent's thread.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -177,7 +176,7 @@ static struct gain *find_gain(struct decoder *d, struct str name)
 }
 
 /* An unknown block grows by whatever strings its deltas have: "partial_json" is the text of
- * `input`, every other member goes behind the block's member of that name. */
+ * `input`, every other member is appended to the block's member of that name. */
 static int grow_other(struct decoder *d, const struct json *delta, struct err *err)
 {
     JSON_EACH(delta, it) {
@@ -306,7 +305,7 @@ int anthropic_event(struct decoder *d, struct str name, struct str data, struct 
     const struct json *v = NULL;
     struct str type;
 
-    /* Behind the end comes nothing that matters, whatever a server still says ("[DONE]"). */
+    /* After the end nothing matters, whatever a server still sends ("[DONE]"). */
     if (reply_is_finished(d->reply))
         return 0;
     arena_reset(&d->event);

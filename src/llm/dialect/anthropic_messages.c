@@ -4,8 +4,8 @@
  * The prefix of a request is the same bytes as in the one before, for the provider's cache and for
  * ours: each message's blocks are written once and kept with the message, as two lists (tool
  * results; everything else), because results must come first when messages of one role are joined.
- * A cache mark is put before the last brace of a list as it is copied, so it never spoils what is
- * kept. Runs on the agent's thread.
+ * A cache mark is put before the last brace of a list as it is copied, so it never spoils the
+ * stored bytes. Runs on the agent's thread.
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -199,7 +199,7 @@ static void write_block(struct jw *w, const struct llm_request *req, const struc
     }
 }
 
-/* What is kept with a message: this, the results, the rest. Nothing has to be searched in it. */
+/* Stored with a message: this, the results, the rest. Nothing has to be searched in it. */
 struct kept {
     size_t results_len;
     bool no_mark;
@@ -298,11 +298,11 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
 
 /*
  * A run: all turns up to some message, as they were written once. Only the last turns of a request
- * carry marks, so what lies before them stays the same for as long as the history only grows
- * (llm_request.epoch), and a step costs its own turns and one copy of what was said before. A run
- * is kept with the message it ends with, and moves on with each request.
+ * carry marks, so earlier ones stay the same as long as the history only grows (llm_request.epoch),
+ * and a step costs its own turns and one copy of the earlier bytes. A run is kept with the message
+ * it ends with, and moves on with each request.
  */
-#define RUN_REACH 32  /* messages behind the run, as far as it is looked for */
+#define RUN_REACH 32  /* messages after the run, the limit of the search */
 #define TURN_ROOM 128 /* for what stands around the lists of a turn */
 
 struct run {
@@ -326,7 +326,7 @@ static void run_find(struct run *r, const struct llm_request *req, struct str ke
     }
 }
 
-/* more: of the turns behind the run and before the message `end`. */
+/* more: of the turns after the run and before the message `end`. */
 static void run_extend(const struct run *r, const struct llm_request *req, size_t end,
                        struct str more)
 {

@@ -1,5 +1,5 @@
 /*
- * A request to the Messages API, but for its messages (anthropic_messages.c).
+ * A request to the Messages API, except its messages (anthropic_messages.c).
  *
  * At most four cache marks: the last tool, the system text, the last block of the user's turn
  * before and of this one. The third is where the previous request wrote its cache, so it is always
@@ -98,7 +98,7 @@ static int64_t max_tokens(const struct llm_request *req)
     int64_t n = wire_max_tokens(req);
     int64_t cap = req->model->max_output;
 
-    if (!n) /* the API wants to be told */
+    if (!n) /* the API requires it */
         n = cap > 0 ? cap : DEFAULT_MAX_TOKENS;
     return cap > 0 && n > cap ? cap : n;
 }
@@ -134,9 +134,9 @@ static bool has_result(const struct message *m)
 }
 
 /*
- * Whether the turn goes on, with results of calls, that began without a thought: one of another
- * model, which stays behind, or none. With a budget the API refuses to begin thinking in the middle
- * of a turn; a fallback that takes over there would never answer.
+ * Whether a turn that began without a thought continues with results of calls: the thought was
+ * another model's, and is dropped, or there was none. With a budget the API refuses to begin
+ * thinking in the middle of a turn; a fallback that takes over there would never answer.
  */
 static bool goes_on_without_thought(const struct llm_request *req)
 {
@@ -163,7 +163,7 @@ static enum think how_to_think(const struct llm_request *req)
     bool off = req->thinking == THINKING_OFF || req->effort == EFFORT_NONE || is_forced(req);
 
     switch (req->model->thinking) {
-    case MODEL_THINKS_ADAPTIVE: /* some of them think unless told not to */
+    case MODEL_THINKS_ADAPTIVE: /* some of them think by default */
         return off ? THINK_DISABLED : THINK_ADAPTIVE;
     case MODEL_THINKS_ALWAYS: /* "disabled" is refused; only the summary can be asked for */
         return req->show_thinking ? THINK_ADAPTIVE : THINK_UNSAID;

@@ -35,7 +35,7 @@ struct chat_details {
 };
 
 void chat_details_release(struct chat_details *d);
-/* Takes one piece; *ret_text is what a person can read of it, lent by the piece. ERR_TOO_BIG. */
+/* Takes one piece; *ret_text is its readable part, lent by the piece. ERR_TOO_BIG. */
 int chat_details_add(struct chat_details *d, const struct json *piece, struct str *ret_text,
                      struct err *err);
 void chat_details_write(const struct chat_details *d, struct buf *out); /* the JSON array */

@@ -29,7 +29,7 @@ void chat_figures_usage(struct chat_figures *f, const struct json *usage)
         f->prompt = hit + miss;
 }
 
-/* prompt_n is what was processed now, cache_n what was there already. */
+/* prompt_n is the part processed now, cache_n the cached part. */
 void chat_figures_timings(struct chat_figures *f, const struct json *timings)
 {
     int64_t cached = -1, prompt = -1;

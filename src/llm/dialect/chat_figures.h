@@ -9,7 +9,7 @@ struct json;
 struct reply;
 
 struct chat_figures {
-    int64_t prompt; /* with what was cached; -1: not told, as in all of them */
+    int64_t prompt; /* including the cached part; -1: unknown, as in all of them */
     int64_t completion;
     int64_t cached;
     int64_t written;

@@ -1,8 +1,8 @@
 /*
  * The servers that speak chat completions, and in what each of them differs.
  *
- * One row per server, found by the provider's name, else by the model's: a model behind a gateway
- * keeps most of its habits. To add one: a row in chat_server.c, and its requests in the test.
+ * One row per server, found by the provider's name, else by the model's: a model at a gateway keeps
+ * most of its habits. To add one: a row in chat_server.c, and its requests in the test.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ enum chat_habit {
 
 struct chat_server {
     const char *provider;
-    const char *model; /* prefix of the model's name behind the last '/', or NULL */
+    const char *model; /* prefix of the model's name after the last '/', or NULL */
     enum chat_switch thinking;
     unsigned habits;
 };

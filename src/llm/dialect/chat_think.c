@@ -1,6 +1,6 @@
 /*
- * <think>…</think> at the start of an answer. A buffer holds what cannot be told yet; each state
- * takes from its front what it can. Runs on the thread of the agent that asked.
+ * <think>…</think> at the start of an answer. A buffer holds text that is still undecided; each
+ * state takes from its front as much as it can. Runs on the thread of the agent that asked.
  */
 #include "llm/dialect/chat_think.h"
 
@@ -46,7 +46,7 @@ static size_t tag_begun(struct str s, struct str tag)
     return 0;
 }
 
-/* One state's share; *ret_more says whether the next state should look at what is left. */
+/* One state's share; *ret_more says whether the next state should take the rest. */
 static int step(struct chat_think *t, bool *ret_more, struct err *err)
 {
     struct str held = buf_str(&t->held);

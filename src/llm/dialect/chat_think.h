@@ -3,8 +3,8 @@
  *
  * Servers that do not know their model's template leave its thinking in the text. Only a tag that
  * opens the answer counts: further on it is a model writing about tags. Tags may be cut at any
- * byte; white space around them is dropped. What is held back is never more than a tag or a little
- * white space.
+ * byte; white space around them is dropped. No more than a tag or a little white space is ever held
+ * back.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ typedef int (*chat_think_fn)(enum block_kind kind, struct str text, void *arg, s
 struct chat_think {
     enum {
         THINK_START,  /* nothing but white space so far */
-        THINK_OPENED, /* behind the opening tag */
+        THINK_OPENED, /* after the opening tag */
         THINK_INSIDE,
-        THINK_CLOSED, /* behind the closing tag */
+        THINK_CLOSED, /* after the closing tag */
         THINK_OVER,   /* the rest is the answer */
     } state;
     struct buf held;
@@ -32,5 +32,5 @@ struct chat_think {
 void chat_think_init(struct chat_think *t, chat_think_fn fn, void *arg);
 void chat_think_release(struct chat_think *t);
 int chat_think_feed(struct chat_think *t, struct str text, struct err *err);
-/* Tells what was held back, unless it is white space. Not the end for good: more may be fed. */
+/* Emits the held text, unless it is white space. More may still be fed. */
 int chat_think_end(struct chat_think *t, struct err *err);

@@ -47,7 +47,7 @@ struct llm_tool {
     struct str description;
     struct str schema; /* JSON text */
     bool is_clean;     /* which is an object as jw writes it (JW_CLEAN), to be sent as it is */
-    struct str description_json; /* the description as jw writes it; empty: nobody has made it */
+    struct str description_json; /* the description as jw writes it; empty: not cached */
 };
 
 /* The provider shall search the web itself while it answers. */
@@ -60,16 +60,16 @@ struct llm_search {
 struct llm_request {
     const struct model *model;
     struct str system;      /* the stable part */
-    struct str system_json; /* as jw writes it (JW_CLEAN); empty: nobody has made it */
+    struct str system_json; /* as jw writes it (JW_CLEAN); empty: not cached */
     const struct llm_tool *tools;
     size_t tool_count;
     const struct llm_search *search; /* NULL: no; only where the dialect searches */
     struct message *const *messages; /* roles as they come; a dialect merges or splits as it must */
     size_t message_count;
-    /* Requests with the same epoch have the same messages, and more behind them, but for the last;
-     * so a dialect may remember more than single messages. 0: nothing is promised. */
+    /* Requests with the same epoch have the same messages, and more after them, except the last; so
+     * a dialect may cache more than single messages. 0: nothing is promised. */
     uint64_t epoch;
-    struct str tail; /* stands after the history, behind the last cache breakpoint; may be empty */
+    struct str tail;    /* stands after the history and the last cache breakpoint; may be empty */
     int64_t max_tokens; /* 0: the model's default */
     enum effort effort;
     enum thinking thinking;
@@ -89,12 +89,12 @@ struct decoder;
 
 struct dialect {
     const char *name; /* "anthropic", "openai-chat", "openai-responses", "gemini" */
-    /* Knows llm_request.search. What was found comes as the vendor shapes it: citations of text
-     * blocks (block.raw), blocks of other kinds. */
+    /* Knows llm_request.search. Results come in the vendor's form: citations of text blocks
+     * (block.raw), blocks of other kinds. */
     bool searches;
     bool filters_blocked; /* and takes search.blocked; search.allowed all but Gemini's take */
 
-    /* Path and query behind the base URL, e.g. "/v1/messages". */
+    /* Path and query after the base URL, e.g. "/v1/messages". */
     void (*path)(const struct llm_request *req, struct buf *out);
     /* Headers beside content-type; key may be empty. bearer: it is a token, not an API key. */
     void (*headers)(const struct llm_request *req, struct str key, bool bearer, struct strv *out);
@@ -108,8 +108,8 @@ struct dialect {
     /* The body ended. Finishes the reply where the dialect has no terminal event; -1 with
      * ERR_PROTOCOL when the stream was cut. */
     int (*end)(struct decoder *d, struct llm_fault *fault, struct err *err);
-    /* The answer has said why it stops, and only figures may follow; end() would succeed. NULL
-     * where a last event says so. */
+    /* The answer has given its stop reason, and only figures may follow; end() would succeed. NULL
+     * where a last event tells. */
     bool (*is_said)(const struct decoder *d);
     /* A whole, unstreamed answer. */
     int (*whole)(struct decoder *d, struct str body, struct llm_fault *fault, struct err *err);

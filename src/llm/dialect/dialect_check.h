@@ -67,7 +67,7 @@ static inline void dialect_check_fault(const struct llm_fault *f, struct buf *ou
     buf_addf(out, ": %s", f->text);
 }
 
-/* provider_data of each block, but for where it is from. */
+/* provider_data of each block, except its origin. */
 static inline void dialect_check_data(const struct message *m, struct buf *out)
 {
     for (size_t i = 0; i < m->len; i++) {

@@ -132,7 +132,7 @@ static void test_request(void **state)
     }
 }
 
-/* What was written once is sent as it is, and it is the same request. */
+/* Cached text is sent unchanged, and it is the same request. */
 static void test_made_texts(void **state)
 {
     static const struct llm_tool plain = {STR_INIT("Bash"), STR_INIT("runs \"it\"\n"),
@@ -165,7 +165,7 @@ static void test_made_texts(void **state)
     }
 }
 
-/* No answer comes from nothing, and none from what is not one. */
+/* No answer comes from nothing, and none from invalid input. */
 static void test_no_answer(void **state)
 {
     static const char *const bodies[] = {"", "<html>", "{}", "[]", "null", "{", "\"text\""};

@@ -137,8 +137,7 @@ static void write_call(struct wire_writer *c, const struct block *b, const struc
     jw_object_end(w);
 }
 
-/* A thought without a signature is of no use to the model; what was another
- * provider's is dropped. */
+/* A thought without a signature is of no use to the model; another provider's was dropped. */
 static void write_said(struct wire_writer *c, const struct block *b, struct str signature)
 {
     bool thought = b->kind == BLOCK_THINKING;
@@ -312,7 +311,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
     jw_object_end(w);
 }
 
-/* The level of Gemini 3 nearest to what is wanted; NULL: the model's own. */
+/* The level of Gemini 3 nearest to the wanted one; NULL: the model's own. */
 static const char *thinking_level(const struct llm_request *req)
 {
     enum effort want = req->thinking == THINKING_OFF ? EFFORT_MINIMAL : req->effort;

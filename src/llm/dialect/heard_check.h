@@ -1,6 +1,6 @@
 /*
- * For tests of broken streams: a listener that keeps what still holds of what it was told. Text
- * that LLM_RETRY made void is gone; what is left at the end must be the answer, once.
+ * For tests of broken streams: a listener that keeps the valid part of its input. Text that
+ * LLM_RETRY made void is gone; the rest at the end must be the answer, once.
  */
 #pragma once
 

@@ -115,7 +115,7 @@ void openai_fault(int status, struct str body, struct str retry_after, struct st
 
 int openai_error(const struct json *error, struct llm_fault *fault, struct err *err)
 {
-    int status = fault_status(error); /* of its own, inside the error */
+    int status = fault_status(error); /* the error's own status, inside of it */
     struct str text = json_str(error);
 
     *fault = (struct llm_fault){.wait_ms = -1};

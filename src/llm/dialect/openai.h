@@ -1,7 +1,7 @@
 /*
  * What the two OpenAI dialects share: headers, and how their servers say no.
  *
- * The many servers behind these dialects answer errors in many shapes: {"error":{…}},
+ * The many servers with these dialects answer errors in many shapes: {"error":{…}},
  * {"error":"text"}, a flat {"object":"error",…}, {"detail":…}, HTML, nothing. One reader takes them
  * all, whether they come with a status or inside a stream that began with 200.
  */

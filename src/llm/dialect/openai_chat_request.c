@@ -74,7 +74,7 @@ static void write_thinking(const struct llm_request *req, const struct chat_serv
     bool on = req->thinking == THINKING_BUDGET && !off;
     enum effort effort = effort_fit(req->model->efforts, off ? EFFORT_NONE : req->effort);
 
-    /* Switched off where there is no such level: the nearest one would be thinking all the same. */
+    /* Switched off where there is no such level: the nearest one would still be thinking. */
     if (off && effort != EFFORT_NONE && server->thinking != SWITCH_NONE)
         effort = EFFORT_UNSET;
     if (effort != EFFORT_UNSET && server->thinking != SWITCH_OBJECT)

@@ -231,7 +231,7 @@ static void write_assistant(struct wire_writer *c, const struct message *m)
         if (reasoning)
             vec_push(&held, reasoning);
         if (b->kind == BLOCK_OTHER && !hosted)
-            held.len = 0; /* what it led to stays behind, so it does too */
+            held.len = 0; /* the following item was dropped, so this one is too */
         if (!hosted && b->kind != BLOCK_TOOL_USE && !(b->kind == BLOCK_TEXT && b->text.len))
             continue;
 

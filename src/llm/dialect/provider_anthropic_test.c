@@ -497,7 +497,7 @@ static void test_messages(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(message_rows); i++) {
-        for (int again = 0; again < 2; again++) { /* the second time from what was kept */
+        for (int again = 0; again < 2; again++) { /* the second time from the cache */
             CLEANUP(talk_release) struct talk t = {0};
             CLEANUP(buf_release) struct buf body = BUF_INIT(BUF_NO_LIMIT);
             CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -897,7 +897,7 @@ static void test_streams(void **state)
 static void test_cut_off(void **state)
 {
     struct str sse = str_of(stream_rows[2].sse);
-    /* The last event needs no blank line behind it (sse_end()). */
+    /* The last event needs no blank line after it (sse_end()). */
     size_t enough = sse.len - 2;
 
     (void)state;
@@ -913,8 +913,8 @@ static void test_cut_off(void **state)
     }
 }
 
-/* Input nested deeper than can be written down: a call's is bad, an unknown block's ends the
- * answer, and what does not even parse is kept as text. */
+/* Input nested deeper than can be stored: a call's is bad, an unknown block's ends the answer, and
+ * input that does not even parse is kept as text. */
 static void test_deep(void **state)
 {
     static const struct {

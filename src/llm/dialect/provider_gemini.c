@@ -3,7 +3,7 @@
  *
  * Each event is a whole GenerateContentResponse with the next few parts, and nothing says that the
  * stream is over but its end. So the reasons to stop are noted as they come, and end() decides:
- * complete when there was a finishReason and something was said, broken otherwise.
+ * complete when there was a finishReason and some output, broken otherwise.
  *
  * Runs on the thread of the agent that asked. The request is in gemini_request.c.
  */
@@ -121,7 +121,7 @@ static void refine(const struct json *error, struct llm_fault *f)
         f->code = ERR_AUTH;
         f->retry = false;
     } else if (str_is(status, "RESOURCE_EXHAUSTED")) {
-        /* "You exceeded your current quota" is said of the quota per minute, too. */
+        /* "You exceeded your current quota" is also the message for the quota per minute. */
         f->retry = !is_daily_quota(details);
         f->code = f->retry ? ERR_RETRY_LATER : ERR_QUOTA;
     }
@@ -161,8 +161,8 @@ static int fail_by_error(const struct json *error, struct llm_fault *f, struct e
 
 /* Parts. */
 
-/* Text and thoughts. A signed part is a block of its own: merged with its neighbours, the signature
- * would no longer fit what it stands beside. */
+/* Text and thoughts. A signed part is a separate block: merged with its neighbours, the signature
+ * would no longer fit. */
 static int read_text(struct decoder *d, struct str text, bool thought, const struct json *signature,
                      struct err *err)
 {
@@ -209,8 +209,8 @@ static int read_call(struct decoder *d, const struct json *call, const struct js
     return reply_close(d->reply, err);
 }
 
-/* Code that ran at the server, images, and what is yet to be invented: kept whole, and given the
- * type that every block of ours has. */
+/* Code run at the server, images, and future kinds: kept whole, with the type that every block of
+ * ours has. */
 static int keep_part(struct decoder *d, const struct json *part, struct err *err)
 {
     CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
@@ -270,7 +270,7 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
 {
     if (!reason.len || str_is(reason, "FINISH_REASON_UNSPECIFIED"))
         return 0;
-    d->stop = STOP_END_TURN; /* OTHER, and words nobody knows */
+    d->stop = STOP_END_TURN; /* OTHER, and unknown words */
     d->is_vague = true;
     for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
         if (!str_is(reason, reason_rows[i].reason))
@@ -305,7 +305,7 @@ static void read_usage(struct decoder *d, const struct json *usage)
                                               .known = true});
 }
 
-/* What the answer rests on: pages that Google's search found. Comes behind the text; a signature
+/* The sources of the answer: pages that Google's search found. Comes after the text; a signature
  * may have closed its block already. */
 static void read_grounding(struct decoder *d, const struct json *grounding)
 {

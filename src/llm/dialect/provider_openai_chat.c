@@ -3,9 +3,8 @@
  *
  * Chunks carry pieces of text, reasoning and calls without saying where one ends, so everything
  * goes to the reply piece by piece (reply_say(), reply_call()) and the reply sorts it into blocks.
- * What is left to know here is which call a piece belongs to, where this server keeps its reasoning
- * and its figures, and when the answer is complete: a finish_reason must have come, [DONE] need
- * not.
+ * This file decides which call a piece belongs to, where this server keeps its reasoning and its
+ * figures, and when the answer is complete: a finish_reason must have come, [DONE] need not.
  *
  * Runs on the thread of the agent that asked. The request is in openai_chat_request.c.
  */
@@ -215,7 +214,7 @@ static struct chat_call *find_by_id(struct decoder *d, int64_t index, struct str
     return NULL;
 }
 
-/* The call a piece goes on with, or NULL when it starts a new one. */
+/* The call that a piece continues, or NULL when it starts a new one. */
 static struct chat_call *find_call(struct decoder *d, int64_t index, struct str id, struct str name,
                                    bool has_arguments)
 {
@@ -229,8 +228,8 @@ static struct chat_call *find_call(struct decoder *d, int64_t index, struct str 
     /* At some servers the index is missing or always 0; a new id tells the calls apart. */
     if (!call || (id.len && call->id.len))
         return NULL;
-    /* Without ids: two names in one chunk, or a name that comes with arguments behind complete
-     * ones. A name alone may be the old one repeated. */
+    /* Without ids: two names in one chunk, or a name with arguments after complete ones. A name
+     * alone may be the old one repeated. */
     if (name.len && call->chunk == d->chunk)
         return NULL;
     if (name.len && has_arguments && reply_call_is_complete(d->reply, call_key(d, call)))
@@ -333,7 +332,7 @@ static int read_choice(struct decoder *d, const struct json *choice, struct llm_
 {
     const struct json *delta = json_get(choice, "delta");
 
-    /* A whole answer, streamed or not; behind deltas it is what they said, once more. */
+    /* A whole answer, streamed or not; after deltas it is their text, once more. */
     if (json_is(delta, JSON_OBJECT))
         d->has_deltas = true;
     else

@@ -76,8 +76,8 @@ static int start(struct decoder *d, const struct json *response, struct err *err
     return reply_start(d->reply, STR(""), json_get_str(response, "model"), err);
 }
 
-/* completed or incomplete (which some servers say only in the status). What was not told item by
- * item is in the response. */
+/* completed or incomplete (which some servers report only in the status). Items not reported one by
+ * one are in the response. */
 static int finish(struct decoder *d, const struct json *response, bool complete, struct err *err)
 {
     const struct json *output = json_get(response, "output");

@@ -183,7 +183,7 @@ static const struct {
      .source_name = "ANTHROPIC_API_KEY",
      .key = "sk-ant-111"},
     {.env = "ANTHROPIC_API_KEY=sk-ant-111\nANTHROPIC_DEFAULT_SONNET_MODEL=glm-4.7",
-     .provider = "anthropic", /* nobody names a model: the default is a sonnet */
+     .provider = "anthropic", /* no model is named: the default is a sonnet */
      .dialect = "anthropic",
      .base_url = "https://api.anthropic.com",
      .model = "glm-4.7",
@@ -333,7 +333,7 @@ static const struct {
      .key = "g-stored-1",
      .note = "not in the table of models"},
     {.env = "OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=sk-oai-222",
-     .want = "claude-opus-9", /* nobody else can be asked */
+     .want = "claude-opus-9", /* no other provider is set up */
      .provider = "openai",
      .dialect = "openai-chat",
      .base_url = "http://127.0.0.1:9/v1",
@@ -343,7 +343,7 @@ static const struct {
      .key = "sk-oai-222",
      .note = "not in the table of models"},
 
-    /* Behind a gateway are the models of others. */
+    /* A gateway has the models of other vendors. */
     {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9/anthropic\nANTHROPIC_AUTH_TOKEN=tok-555\n"
             "ANTHROPIC_MODEL=kimi-k2.6",
      .provider = "anthropic",
@@ -357,7 +357,7 @@ static const struct {
      .note = "a relative of kimi-k2.6"},
     {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555\n"
             "ANTHROPIC_MODEL=gpt-5.4\nOPENAI_API_KEY=sk-oai-222",
-     .provider = "anthropic", /* not at OpenAI: nobody has asked it */
+     .provider = "anthropic", /* not at OpenAI: not requested from it */
      .dialect = "anthropic",
      .base_url = "http://127.0.0.1:9",
      .model = "gpt-5.4",
@@ -402,7 +402,7 @@ static const struct {
      .source_name = "ZAI_API_KEY",
      .key = "z-666"},
     {.env = "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nANTHROPIC_AUTH_TOKEN=tok-555",
-     .want = "flash", /* an alias is nobody else's name */
+     .want = "flash", /* an alias belongs to one provider */
      .error = "no key for gemini",
      .code = ERR_AUTH},
     {.env = "ANTHROPIC_API_KEY=sk-ant-111", /* no gateway */

@@ -57,8 +57,8 @@ static int settle(struct responses_output *o, struct str text, struct err *err)
     /* The finished text is the one that counts: there are servers that trim it. */
     if (reply_is_open(o->reply, BLOCK_TEXT))
         return reply_replace(o->reply, text, err);
-    /* Some servers write the arguments anew, with other white space. Any other difference is no
-     * matter of taste: what runs would not be what was streamed. */
+    /* Some servers write the arguments anew, with other white space. Any other difference matters:
+     * the call that runs would not be the one that was streamed. */
     if (is_same_json(text, said))
         return 0;
     return err_set(err, ERR_PROTOCOL, "the finished item is not what its deltas said");
@@ -190,7 +190,8 @@ static int finish_message(struct responses_output *o, const struct json *item, s
     return 0;
 }
 
-/* A reasoning item goes back as it came, but for what only a server that keeps it understands. */
+/* A reasoning item goes back unchanged, except fields that only a server that keeps it
+ * understands. */
 static void keep_reasoning(struct responses_output *o, const struct json *item)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);

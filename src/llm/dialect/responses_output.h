@@ -1,11 +1,11 @@
 /*
  * The output items of a response, made into blocks one after the other.
  *
- * Deltas are for showing; output_item.done has the last word. One item at a time is live, the first
- * that is not done: its deltas become events as they arrive. The deltas of any other are passed
- * over, and what is done out of order is kept until its turn, so that blocks never overlap whatever
- * the server does. A final text that is not what the deltas said takes its place in the message; a
- * call whose final arguments are others is ERR_PROTOCOL, for it may have been looked at already.
+ * Deltas are for display; output_item.done is authoritative. One item at a time is live, the first
+ * that is not done: its deltas become events as they arrive. The deltas of any other are skipped,
+ * and items done out of order are kept until their turn, so that blocks never overlap whatever the
+ * server does. A final text that differs from the deltas replaces it in the message; a call whose
+ * final arguments differ is ERR_PROTOCOL, because it may have been used already.
  */
 #pragma once
 
@@ -47,7 +47,7 @@ int responses_output_added(struct responses_output *o, int64_t index, const stru
                            struct err *err);
 int responses_output_done(struct responses_output *o, int64_t index, const struct json *item,
                           struct err *err);
-/* No more will come: closes what is open, tells what waits. */
+/* No more will come: closes the open item, emits the waiting ones. */
 int responses_output_end(struct responses_output *o, struct err *err);
 
 /* A piece of a message's text (or, when final, all of it), of a call's arguments, of reasoning. */

@@ -27,7 +27,7 @@ struct llm_tool;
 /* The name under which a message keeps its JSON. */
 void wire_key(const struct llm_request *req, const char *dialect, struct buf *out);
 
-/* What the writer of one message has at hand. */
+/* State of the writer of one message. */
 struct wire_writer {
     const struct llm_request *req;
     struct arena arena; /* provider_data being read */
@@ -55,12 +55,12 @@ void wire_name(struct jw *w, struct str name);
 /* A tool result's text blocks, one a line, and plain-text documents with them. */
 void wire_result_text(const struct block *result, struct buf *out);
 
-/* That text as a string value; an error says so first, where a dialect has no field for it. */
+/* That text as a string value; an error is marked first, where a dialect has no field for it. */
 void wire_result_str(struct jw *w, const struct block *result, struct str text);
 
 /* An image or document that can be sent as it is: has data or a URL, and the model takes it. */
 bool wire_takes(const struct llm_request *req, const struct block *b);
-/* What is said in place of one that cannot. */
+/* The text in place of one that is not supported. */
 void wire_left_out(const struct llm_request *req, const struct block *b, struct buf *out);
 
 /* The URL of an image or document, or "data:image/png;base64,…", as a string value. */
@@ -73,7 +73,7 @@ struct str wire_file_name(const struct block *b);
 void wire_schema(struct jw *w, struct str schema);
 void wire_tool_schema(struct jw *w, const struct llm_tool *t);
 
-/* What is sent with every request: copied where it was written before. */
+/* Sent with every request: copied where it was written before. */
 void wire_description(struct jw *w, const struct llm_tool *t);
 void wire_system(struct jw *w, const struct llm_request *req);
 /* About as much as all but the messages takes: had at once, it does not grow by and by. */
@@ -81,5 +81,5 @@ size_t wire_head_room(const struct llm_request *req);
 
 int64_t wire_max_tokens(const struct llm_request *req); /* 0: say nothing */
 
-/* ERR_TOO_BIG when what was added since `start` is more than a provider takes. */
+/* ERR_TOO_BIG when the bytes added since `start` are more than a provider takes. */
 int wire_check(const struct buf *out, size_t start, struct err *err);

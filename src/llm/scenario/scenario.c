@@ -1,9 +1,8 @@
 /*
  * Scenarios, played: which step is due, which fault it plays first, and in which pieces it speaks.
  *
- * The scenario itself never changes; all memory of what was played is in the caller's cursor, so
- * one scenario serves any number of conversations. No clock, no input or output. Any thread, one a
- * cursor.
+ * The scenario itself never changes; the caller's cursor holds the progress, so one scenario serves
+ * any number of conversations. No clock, no input or output. Any thread, one a cursor.
  */
 #include "llm/scenario/scenario.h"
 
@@ -101,7 +100,7 @@ void scenario_played(const struct scenario *s, struct scenario_cursor *c,
     c->calls++;
 }
 
-/* These come before anybody knows what is asked. */
+/* These come before the request is known. */
 static bool is_of_connection(const struct scenario_fault *f)
 {
     return f->kind == FAULT_REFUSE || f->kind == FAULT_TLS;
@@ -141,7 +140,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* Where the piece that starts at `at` ends: behind a word and the white space that follows it. */
+/* Where the piece that starts at `at` ends: after a word and the white space that follows it. */
 static size_t word_end(struct str text, size_t at)
 {
     while (at < text.len && !is_space(text.ptr[at]))

@@ -64,7 +64,7 @@ enum fault_tls {
     TLS_GARBAGE,     /* answer in plain text */
     TLS_EXPIRED,     /* the certificate was good last year */
     TLS_SELF_SIGNED, /* the certificate vouches for itself */
-    TLS_WRONG_HOST,  /* the certificate is somebody else's */
+    TLS_WRONG_HOST,  /* the certificate is another host's */
 };
 
 struct scenario_fault {
@@ -132,7 +132,7 @@ void scenario_freep(struct scenario **s);
 
 /* What a step may look at, the same through every dialect. */
 struct scenario_view {
-    struct str result; /* the tool results behind the last answer, joined by newlines */
+    struct str result; /* the tool results after the last answer, joined by newlines */
     struct str prompt; /* all the user said since the last answer that called no tool, likewise */
     struct str system;
     struct str model;
@@ -170,6 +170,7 @@ void scenario_usage(const struct scenario_step *step, const struct scenario_view
                     struct llm_usage *ret);
 enum llm_stop scenario_stop(const struct scenario_step *step);
 
-/* "no step of x.scenario answers this call (3 of 4 played); it said …", for whoever finds none. */
+/* "no step of x.scenario answers this call (3 of 4 played); it said …", for errors about a missing
+ * step. */
 void scenario_explain(const struct scenario *s, const struct scenario_cursor *c,
                       const struct scenario_view *view, struct err *err);

@@ -75,7 +75,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The character behind a backslash at the cursor; the cursor moves past it. */
+/* The character after a backslash at the cursor; the cursor moves past it. */
 static int take_escape(struct scan *s, char *ret)
 {
     static const char from[] = "nrt0\"\\";
@@ -276,7 +276,7 @@ int scan_text(struct scan *s, struct str *ret)
 
 /* ---- choosing from names ---- */
 
-/* The nearest name, for a person who mistyped; NULL when nothing is near. */
+/* The nearest name, for a typing error; NULL when nothing is near. */
 static const char *nearest(const struct scan_name *choices, struct str word)
 {
     const char *best = NULL;
@@ -321,7 +321,7 @@ int scan_choice(struct scan *s, const char *what, const struct scan_name *choice
     return scan_choose(s, what, choices, scan_word(s), start, ret);
 }
 
-/* "key=" at the cursor: the key, which is left behind; empty when the next word is none. */
+/* "key=" at the cursor: returns the key and moves past it; empty when the next word is none. */
 struct str scan_key(struct scan *s)
 {
     struct str rest = str_from(s->line, s->at);

@@ -1,7 +1,7 @@
 /*
  * A scenario's text as lines of words, quoted strings, numbers and names, each with its place.
  *
- * One scanner walks one text; the cursor `at` moves over what was taken. A function that finds
+ * One scanner walks one text; the cursor `at` moves over the text taken. A function that finds
  * something else fails with "file:line:column: …" in the scanner's err, pointing at the very byte.
  * Blanks are spaces and tabs; `#` at the start of a word begins a comment, but not inside the free
  * text of scan_rest(), scan_text() and scan_document(). Slices of the line are lent; decoded text
@@ -54,7 +54,7 @@ struct scan_name {
     int value;
 };
 
-/* The value of a word of the table; an unknown one is told with the nearest. */
+/* The value of a word of the table; the error for an unknown one names the nearest. */
 int scan_choose(struct scan *s, const char *what, const struct scan_name *names, struct str word,
                 size_t at, int *ret);
 int scan_choice(struct scan *s, const char *what, const struct scan_name *names, int *ret);

@@ -97,7 +97,7 @@ static void test_everything_once(void **state)
     assert_str(a->faults[0].headers[0], "retry-after: 1");
     assert_int_equal(a->faults[1].at, 120);
     assert_int_equal(a->faults[1].text.len, 2);
-    assert_int_equal(a->faults[2].at, 8); /* behind the parts so far */
+    assert_int_equal(a->faults[2].at, 8); /* after the parts so far */
     assert_str(a->faults[2].type, "api_error");
     assert_int_equal(a->faults[3].tls, TLS_SELF_SIGNED);
 
@@ -326,7 +326,7 @@ static void test_faults_in_turn(void **state)
 static const struct piece_case {
     size_t chunk;
     const char *text;
-    const char *joined; /* pieces with | behind each */
+    const char *joined; /* pieces with | after each */
 } piece_cases[] = {
     {0, "Hello, big  world.\nYes ", "Hello, |big  |world.\n|Yes |"},
     {0, "", ""},

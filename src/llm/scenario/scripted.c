@@ -183,7 +183,7 @@ static struct str fault_header(const struct scenario_fault *f, struct str name)
     return STR("");
 }
 
-/* How many parts are said before the fault strikes. */
+/* How many parts are emitted before the fault strikes. */
 static size_t fault_parts(const struct scenario_fault *f)
 {
     switch (f->kind) {
@@ -207,7 +207,7 @@ static int error_status(struct str type)
     return str_has(type, STR("rate_limit")) ? 429 : 500;
 }
 
-/* What the fault looks like to whoever decides about a retry. */
+/* The error of the fault, as the code that decides about a retry sees it. */
 static int fault_strike(const struct scenario_fault *f, struct llm_fault *ret, struct err *err)
 {
     *ret = (struct llm_fault){.code = ERR_NETWORK, .retry = true, .wait_ms = -1};

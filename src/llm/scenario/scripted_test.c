@@ -171,7 +171,7 @@ static const struct fault_row {
     bool retry;
     int64_t wait_ms;
     int status;
-    const char *said; /* must have been told before it */
+    const char *said; /* must have been emitted before it */
 } fault_rows[] = {
     {"status 529 \"busy\" retry-after=2", -1, ERR_RETRY_LATER, true, 2000, 529, ""},
     {"status 401 \"who?\"", -1, ERR_AUTH, false, -1, 401, ""},

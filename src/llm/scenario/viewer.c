@@ -1,6 +1,6 @@
 /*
- * A conversation as a scenario sees it. The view is kept up to date as each line is told, so that
- * nothing of the conversation itself has to be kept. Any thread, one a viewer.
+ * A conversation as a scenario sees it. Each line updates the view, so that the conversation itself
+ * need not be stored. Any thread, one a viewer.
  */
 #include "llm/scenario/viewer.h"
 

@@ -1,5 +1,5 @@
 /*
- * acp: the methods of the protocol, and what is known of a client. The loop's thread.
+ * acp: the methods of the protocol, and the state of a client. The loop's thread.
  */
 #include "proto/acp/acp.h"
 

@@ -185,8 +185,8 @@ static void write_effects(struct jw *w, struct str effects)
     acp_write_text(w, buf_str(&text));
 }
 
-/* The whole call, so that an editor can show it without having seen it before; what is special to
- * this question stands behind its content. */
+/* The whole call, so that an editor can show it without having seen it before; the details of this
+ * question follow its content. */
 static void write_tool_call(struct acp_view *v, struct jw *w, const struct ask *ask)
 {
     CLEANUP(buf_release) struct buf call = BUF_INIT(RPC_MAX_OUT);

@@ -2,8 +2,8 @@
  * acp_prompt: session/prompt from the request to its one answer. The loop's thread.
  *
  * A prompt waits in the session's queue like any other input. Its turn is known by its uuid; the
- * answer comes behind the last update of the turn, and for a prompt that has set a goal to work,
- * when the goal has come to rest.
+ * answer comes after the last update of the turn, and for a prompt that has started a goal, when
+ * the goal has come to rest.
  */
 #include <string.h>
 
@@ -101,8 +101,8 @@ struct prompt_chore {
     char uuid[ID_UUID_LEN + 1];
 };
 
-/* At the session's desk. The user is asked once about a folder whose settings could do harm; what
- * is not known then does not count. */
+/* At the session's desk. The user is asked once about a folder whose settings could do harm; an
+ * unanswered question counts as no. */
 static void send_run(struct call_chore *c)
 {
     struct prompt_chore *p = (struct prompt_chore *)c;
@@ -146,7 +146,7 @@ static void send_answer(struct call_chore *c)
     p->is_taken = true;
     if (!p->is_cancelled)
         return;
-    cancel_prompt(v, p); /* what was said while it was on its way */
+    cancel_prompt(v, p); /* text from before the cancel arrived */
     interrupt(v);
 }
 
@@ -257,7 +257,7 @@ void acp_prompt_turn_started(struct acp_view *v, const struct event *e)
     if (!p)
         return;
     p->has_begun = true;
-    if (p->is_cancelled) /* between the queue and the turn nobody could have stopped it */
+    if (p->is_cancelled) /* between the queue and the turn it could not be stopped */
         interrupt(v);
 }
 
@@ -287,7 +287,7 @@ static const char *stop_reason(const struct turn_report *r)
     return NULL;
 }
 
-/* The one that runs; NULL: the turn is nobody's. */
+/* The running one; NULL: the turn belongs to no prompt. */
 static struct acp_prompt *running(struct acp_view *v)
 {
     VEC_EACH(&v->prompts, it) {
@@ -332,7 +332,7 @@ void acp_prompt_turn_done(struct acp_view *v, const struct event *e)
         refuse(v, p, r);
 }
 
-/* The client is gone, or the session is: nobody waits for an answer, or it is this one. */
+/* The client is gone, or the session is: no answer is needed, or it is this one. */
 void acp_prompts_free(struct acp_view *v)
 {
     while (v->prompts.len)

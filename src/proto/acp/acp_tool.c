@@ -405,7 +405,7 @@ void acp_tool_started(struct acp_view *v, const struct event *e)
     struct jw *w;
 
     (void)json_parse(&arena, e->json, &input, /*ret_info=*/NULL, /*err=*/NULL);
-    if (!c) { /* a call that nobody has said: a hook's, or one of an earlier process */
+    if (!c) { /* a call not made by the model: a hook's, or one of an earlier process */
         c = say_call(v, e, e->id, e->name, input, "in_progress");
         c->is_running = true;
         return;

@@ -71,7 +71,7 @@ struct acp_view {
     struct buf message; /* id of the one that the main agent is saying */
     bool skips_step;    /* the replay has shown it */
     bool in_turn;
-    bool is_running; /* as the client was told */
+    bool is_running; /* as last reported to the client */
     struct buf user; /* uuid of the input that was heard last */
     struct buf goal, options, mode, title;
 };
@@ -91,7 +91,7 @@ struct acp_update {
     struct buf text;
     struct jw w;
 };
-/* The caller writes members of the update into what is returned. */
+/* The caller writes members of the update into the writer returned. */
 struct jw *acp_begin(struct acp_update *u, struct acp_view *v, const char *kind);
 void acp_end(struct acp_update *u);
 

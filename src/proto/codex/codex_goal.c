@@ -76,7 +76,7 @@ struct goal_chore {
     bool cleared; /* there was one */
 };
 
-/* Everyone who sees the thread hears of a set, also of one that changed nothing. */
+/* All clients that see the thread get a set, also of one that changed nothing. */
 static void say_to_all(struct client *c, void *arg)
 {
     struct view *view = client_view(c, str_of(arg));

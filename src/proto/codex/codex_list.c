@@ -1,6 +1,6 @@
 /*
- * codex_list: lists of threads, turns, items, models, skills and servers. The loop's thread; what
- * is on the disk is read by chores.
+ * codex_list: lists of threads, turns, items, models, skills and servers. The loop's thread; chores
+ * read the disk.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
     return o->ascends ? r : -r;
 }
 
-/* "<key>-<id>" of the last one of the page before: what stands behind it in the order. */
+/* "<key>-<id>" of the last one of the page before: rows after it in the order. */
 static bool is_behind(const struct store_session *row, struct str cursor, struct list_order *o)
 {
     struct store_session last = {.id = str_from(cursor, str_chr(cursor, '-') + 1)};

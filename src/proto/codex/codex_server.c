@@ -1,5 +1,5 @@
 /*
- * codex_server: the methods of the protocol, and what is known of a client. The loop's thread.
+ * codex_server: the methods of the protocol, and the state of a client. The loop's thread.
  */
 #include "proto/codex/codex_server.h"
 

@@ -3,7 +3,7 @@
  * agent, over standard input and output or a unix socket.
  *
  * A thread is an ordinary session. JSON-RPC without the "jsonrpc" member, one message a line.
- * What is not offered is refused as an unknown method, which clients detect.
+ * Unsupported methods are refused as unknown, which clients detect.
  */
 #pragma once
 

@@ -326,7 +326,7 @@ struct codex_opening {
     enum codex_open how;
 };
 
-/* What is on the disk of a thread: read at its desk. */
+/* The stored data of a thread: read at its desk. */
 struct opened_chore {
     struct call_chore base;
     char session[ID_UUID_LEN + 1];

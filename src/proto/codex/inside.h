@@ -45,8 +45,8 @@ struct codex_view {
     struct view *view;
     struct items items;
     VEC(struct codex_asked *) asked;
-    struct buf status;  /* as it was told last */
-    struct buf goal;    /* the same, JSON; empty: none was told */
+    struct buf status;  /* as last reported */
+    struct buf goal;    /* the same, JSON; empty: none reported yet */
     struct buf started; /* id of a turn that was answered for and has not begun; or empty */
     bool is_waiting_for_approval, is_waiting_for_input;
     bool denies_asks; /* approvalPolicy "never" */
@@ -91,7 +91,7 @@ void codex_thread_compact(struct codex *a, struct rpc_call *call);
 int codex_apply(struct codex_view *v, const struct json *params, struct err *err);
 
 struct codex_thread {
-    const struct store_session *row; /* what is known of it on the disk; NULL: nothing */
+    const struct store_session *row; /* its stored data; NULL: none */
     const char *id, *path, *provider, *model, *effort;
     struct str cwd, forked_from;
     bool is_ephemeral;
@@ -123,7 +123,7 @@ void codex_asks_refuse(struct codex_view *v);
 void codex_goal_set(struct codex *a, struct rpc_call *call);
 void codex_goal_get(struct codex *a, struct rpc_call *call);
 void codex_goal_clear(struct codex *a, struct rpc_call *call);
-/* When it is not as it was told. turn: of the change, or empty. */
+/* If it differs from the last report. turn: of the change, or empty. */
 void codex_say_goal(struct codex_view *v, struct str turn);
 
 /* ---- codex_list.c ---- */

@@ -179,7 +179,7 @@ static void on_block(struct items *s, struct turn *t, const struct event *e)
 
     if (!is_text && e->block != BLOCK_THINKING)
         return;
-    /* An answer with one text has its id; further parts have a number behind it. */
+    /* An answer with one text has its id; further parts have a number appended. */
     buf_addf(&id, "%s%.*s", is_text ? "" : "rs_", STR_ARG(buf_str(&s->message)));
     if (s->blocks && is_text)
         buf_addf(&id, "-%zu", s->blocks);
@@ -217,7 +217,7 @@ static void on_tool_progress(struct items *s, struct turn *t, const struct event
 
     if (!it || it->kind != ITEM_COMMAND || it->status != ITEM_RUNNING || e->ended)
         return;
-    /* What is shown replaces what was shown before: mostly the same, and more. */
+    /* New text replaces the old: usually the same, and more. */
     had = buf_str(&it->text);
     if (str_starts(delta, had))
         delta = str_from(delta, had.len);
@@ -419,7 +419,7 @@ static void add_hunks(const struct json *hunks, struct buf *ret)
     }
 }
 
-/* What will be changed, and at the end what was. */
+/* The planned changes, and at the end the actual ones. */
 static void write_files(const struct item *it, const char *dir, const struct json *input,
                         struct jw *w)
 {

@@ -1,9 +1,9 @@
 /*
  * What happens in a thread as Codex clients know it: turns, and items in them.
  *
- * Events go in, of a session that runs or of a transcript told again (host/replay.h); what begins,
- * changes and ends is reported as it happens. Whoever wants a list keeps the turns; else each is
- * forgotten when it has ended. Pure; one thread.
+ * Takes the events of a running session or of a replayed transcript (host/replay.h), and reports
+ * turns and items as they begin, change and end. A caller that wants a list keeps the turns; else
+ * each is dropped when it has ended. Pure; one thread.
  */
 #pragma once
 
@@ -44,7 +44,7 @@ struct item {
     enum item_status status;
     struct buf id, name;
     struct buf input; /* of a call: JSON */
-    struct buf text;  /* what was said; of a call its result */
+    struct buf text;  /* its text; of a call its result */
     struct buf data;  /* of a call: its structured result */
     int64_t started_ms, completed_ms, duration_ms;
     int64_t exit_code;
@@ -69,7 +69,7 @@ struct turn {
 struct items {
     const char *dir; /* of the session; lent */
     bool keeps;      /* turns that have ended */
-    /* NULL: nobody wants to know. The arguments are lent. */
+    /* NULL: not needed. The arguments are lent. */
     void (*turn_started)(void *arg, const struct turn *t);
     void (*item_started)(void *arg, const struct turn *t, const struct item *it);
     void (*item_delta)(void *arg, const struct turn *t, const struct item *it, struct str delta);

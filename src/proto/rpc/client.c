@@ -23,7 +23,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
-#define CLIENT_LAST_MS 1500 /* for what is still owed once the input has ended */
+#define CLIENT_LAST_MS 1500 /* for pending answers once the input has ended */
 
 struct service {
     struct service_spec spec;
@@ -186,7 +186,7 @@ void view_fail(struct view *v, uint64_t id, struct str text)
     (void)asks_fail(host_asks(v->live->host), v->front, id, text);
 }
 
-/* Answered elsewhere, or nobody wants to know any more. */
+/* Answered elsewhere, or no longer needed. */
 static void view_withdraw(struct view *v, uint64_t id)
 {
     for (size_t i = 0; i < v->put.len; i++) {
@@ -463,7 +463,7 @@ static const struct speaker service_speaker = {
     .post = on_post,
 };
 
-/* A socket of this name that nobody answers on is replaced. */
+/* A socket of this name that does not answer is replaced. */
 static int service_bind(const char *path, struct err *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -481,8 +481,8 @@ static int service_bind(const char *path, struct err *err)
         return err_set(err, ERR_BUSY, "another process listens on '%s'", path);
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
         (void)unlink(path);
-    /* The socket's name gets the mode that the descriptor has: nobody else can connect to it, from
-     * its first moment on. */
+    /* The socket's name gets the mode of the descriptor: no other user can connect to it, from its
+     * first moment on. */
     if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
         chmod(path, 0600) < 0 || listen(fd, 16) < 0)
         return err_sys(err, ERR_IO, "cannot listen on '%s'", path);

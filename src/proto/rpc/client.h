@@ -55,7 +55,7 @@ struct client {
     VEC(struct view *) views;
     void *own;      /* the protocol's */
     bool is_ended;  /* it says no more */
-    bool is_closed; /* and nobody is there any more */
+    bool is_closed; /* and the client is gone */
     size_t refs;
 };
 
@@ -78,7 +78,7 @@ struct view {
 
 struct service_spec {
     const struct protocol *protocol;
-    struct live_table_spec table; /* but for back */
+    struct live_table_spec table; /* except back */
     const char *socket;           /* where to listen; NULL: standard input and output */
     struct cancel *cancel;
 };
@@ -102,7 +102,7 @@ void view_free(struct view *v);
 void view_pump(struct view *v);
 /* The client was sent a request about this ask. */
 void view_asked(struct view *v, uint64_t id, int64_t request);
-/* The ask behind a request that was answered; 0: it is over. It is no longer under way. */
+/* The ask of an answered request; 0: it is over. It is no longer pending. */
 uint64_t view_take_asked(struct view *v, int64_t request);
 void view_answer(struct view *v, uint64_t id, struct ask_answer *answer); /* takes its content */
 void view_fail(struct view *v, uint64_t id, struct str text);

@@ -22,7 +22,7 @@
 #include "store/index.h"
 #include "sync/mailbox.h"
 
-/* Somebody who wants a session that is being opened. */
+/* A caller that wants a session that is being opened. */
 struct live_waiter {
     live_opened_fn fn;
     void *arg;

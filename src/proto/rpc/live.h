@@ -45,14 +45,14 @@ struct live {
 
 /* Which session: copied by live_open(). */
 struct live_spec {
-    const char *dir;    /* absolute; NULL: where what is resumed was, else where we are */
+    const char *dir;    /* absolute; NULL: the folder of the resumed session, else ours */
     const char *resume; /* uuid; NULL: a new one */
-    bool forks;         /* what is resumed is copied under a new id */
+    bool forks;         /* the resumed session is copied under a new id */
     bool is_unkept;
     const struct strv *folders; /* beside dir; NULL: none */
     struct str servers;         /* MCP servers of the client: {"name": entry}; empty: none */
     struct str settings;        /* of the client, over all others: an object; empty: none */
-    struct str system, append;  /* the system prompt, and what is added to it; empty: as it is */
+    struct str system, append;  /* the system prompt, and text appended to it; empty: unchanged */
     bool trusts;                /* the client has trusted the folder for this session */
 };
 
@@ -71,7 +71,7 @@ struct live_table_spec {
 };
 
 struct live_table *live_table_new(const struct live_table_spec *spec);
-/* Closes all; returns when they have ended. Behind the loop. NULL is fine. */
+/* Closes all; returns when they have ended. After the loop. NULL is fine. */
 void live_table_free(struct live_table *t);
 struct hub *live_table_hub(struct live_table *t);
 

@@ -245,7 +245,7 @@ static bool rpc_has_call(const struct rpc *r, struct str id)
     return false;
 }
 
-/* The request is answered now; whoever works on it finds out when it is done. */
+/* The request is answered now; its worker finds out when it is done. */
 static void rpc_cancel(struct rpc *r, const struct json *params)
 {
     struct str id = json_raw(json_get(params, "requestId"));

@@ -2,9 +2,9 @@
  * JSON-RPC over lines: one side of one connection.
  *
  * A line is one message. Requests that come in become calls, which are answered now or later, each
- * once; requests that go out have numbers, and the first answer to one counts. What is no message
- * is refused with the error that JSON-RPC has for it and never ends the connection. Everything that
- * is sent has registered secrets taken out. One thread; answers from others travel as mail to it.
+ * once; requests that go out have numbers, and the first answer to one counts. Invalid messages are
+ * refused with JSON-RPC's error for them and never end the connection. Registered secrets are
+ * masked in all output. One thread; answers from others travel as mail to it.
  */
 #pragma once
 
@@ -35,22 +35,22 @@ enum rpc_code {
     RPC_NOT_FOUND = -32002,
 };
 
-/* A request of the other side. The arena is for whoever handles it. */
+/* A request of the other side. The arena is for its handler. */
 struct rpc_call {
     struct rpc *rpc;
     struct arena arena;
     struct str id; /* as JSON */
     struct str method;
     const struct json *params; /* NULL: none */
-    bool is_over;              /* it was taken back, or nobody is there any more */
+    bool is_over;              /* it was cancelled, or the client is gone */
 };
 
 /* result and error both NULL: there will be no answer. */
 typedef void (*rpc_answer_fn)(void *arg, const struct json *result, const struct json *error);
 
 struct rpc_spec {
-    /* The wire has no "jsonrpc" member, notifications say when they were sent, and what is no
-     * message is not answered. */
+    /* The wire has no "jsonrpc" member, notifications have their time of sending, and invalid
+     * messages are not answered. */
     bool is_bare;
     void (*send)(void *arg, struct str line);
     void (*request)(void *arg, struct rpc_call *call); /* owes it an answer */
@@ -60,8 +60,8 @@ struct rpc_spec {
 };
 
 struct rpc *rpc_new(const struct rpc_spec *spec);
-/* Nobody is there any more: open requests end, and answers to calls go nowhere. rpc_free() follows
- * when the last call was answered. */
+/* The client is gone: open requests end, and answers to calls go nowhere. rpc_free() follows when
+ * the last call was answered. */
 void rpc_close(struct rpc *r);
 
 void rpc_line(struct rpc *r, struct str line); /* ptr NULL: one that was too long */

@@ -13,8 +13,8 @@
 #include "unit.h"
 
 struct side {
-    struct buf out;  /* what was sent */
-    struct buf told; /* what was given to the speaker */
+    struct buf out;  /* the output */
+    struct buf told; /* calls of the speaker */
     struct rpc *rpc;
     VEC(struct rpc_call *) calls; /* not answered yet */
 };
@@ -78,7 +78,7 @@ static void side_release(struct side *s)
 static const struct line_case {
     const char *line;
     const char *told; /* what the speaker was given */
-    const char *out;  /* what is in the answer; "": there is none */
+    const char *out;  /* the answer; "": there is none */
     const char *bare; /* the same where the wire has no "jsonrpc" */
 } line_cases[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}", "now(1) ",
@@ -121,7 +121,7 @@ static void test_lines(void **state)
     }
 }
 
-/* An id that is pending is nobody else's; once it is answered it is free. */
+/* A pending id is taken; once it is answered it is free. */
 static void test_repeated_id(void **state)
 {
     struct side s;

@@ -114,7 +114,7 @@ static int board_read_item(struct board *b, int64_t id, struct err *err)
 
     buf_addf(&path, "%s/%" PRId64 ".json", b->folder, id);
     if (file_slurp(buf_cstr(&path), BOARD_MAX_FILE, &text, &gone) < 0) {
-        if (gone.code == ERR_NOT_FOUND) /* deleted meanwhile */
+        if (gone.code == ERR_NOT_FOUND) /* deleted since */
             return 0;
         *err = gone;
         return -1;
@@ -306,7 +306,7 @@ static int board_remove(struct board *b, int64_t id, struct err *err)
     return 0;
 }
 
-/* Written down before an item has it: an id that was given is never given again. */
+/* Stored before an item has it: a used id is never given again. */
 static int board_next_id(struct board *b, int64_t *ret, struct err *err)
 {
     CLEANUP(mem_freep) char *path = path_join(b->folder, HIGH_MARK);

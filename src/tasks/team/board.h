@@ -4,8 +4,8 @@
  * A list is a folder, $TENAX_HOME/tasks/<list>, with a file for each item (<id>.json), the highest
  * id ever given (.highwatermark) and a lock. The files are the truth: every change is made under
  * the lock, on what is read there, and each file is replaced whole. That two items block each other
- * stands in both of them; one that says it is enough, so a kill between two files loses nothing.
- * Any thread, any process.
+ * stands in both of them; one entry is enough, so a kill between two files loses nothing. Any
+ * thread, any process.
  */
 #pragma once
 
@@ -67,12 +67,12 @@ bool board_is_blocked(struct board *b, const struct work_item *i, struct buf *re
 int board_add(struct board *b, const struct work_item *like, struct cancel *cancel, int64_t *ret_id,
               struct err *err);
 
-/* What is NULL or empty stays. */
+/* NULL or empty fields stay unchanged. */
 struct board_change {
     int64_t id;
     struct str actor; /* a member's name; empty: there is no team */
     const struct str *subject, *description, *active_form;
-    const struct str *owner; /* empty: nobody's */
+    const struct str *owner; /* empty: no owner */
     const enum item_status *status;
     const struct json *add_blocks, *add_blocked_by; /* arrays of ids, as strings */
     const struct json *metadata;                    /* members that are null are taken away */

@@ -47,7 +47,7 @@ static int64_t add(struct board *b, const char *subject)
     return id;
 }
 
-/* "actor id status owner blocks blockedBy", "-" for what is not there. */
+/* "actor id status owner blocks blockedBy", "-" for a missing one. */
 static int change(struct board *b, const char *line, struct err *err)
 {
     static struct arena arena;
@@ -171,7 +171,7 @@ struct racer {
     struct thread *thread;
     char name[16];
     int64_t claimed; /* how many */
-    int lost;        /* to somebody who was named */
+    int lost;        /* to a named one */
     bool takes_all;
 };
 
@@ -303,7 +303,7 @@ static void killed_at_each_write(void **state)
             VEC_EACH(&b.items, i) {
                 assert_true(i->id > last);
                 last = i->id;
-                VEC_EACH(&i->blocks, id) { /* both ends say so */
+                VEC_EACH(&i->blocks, id) { /* both ends list it */
                     assert_int_equal(board_find(&b, *id)->blocked_by.len, 1);
                 }
             }

@@ -277,7 +277,7 @@ static void write_update(struct tool_call *call, const struct board_changed *don
     ret->is_error = error != NULL;
 }
 
-/* TaskCompleted hooks may object. -1: the call fails; 1: one objects, and ret says so. */
+/* TaskCompleted hooks may object. -1: the call fails; 1: one objects, with the reason in ret. */
 static int may_complete(struct tool_call *call, int64_t id, struct tool_result *ret,
                         struct err *err)
 {

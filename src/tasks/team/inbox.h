@@ -42,10 +42,10 @@ struct letters {
     }
 void letters_release(struct letters *l);
 
-/* team: its folder. ERR_TOO_BIG: the letter is too long, or nobody has read the last thousand. */
+/* team: its folder. ERR_TOO_BIG: the letter is too long, or the last thousand are unread. */
 int inbox_put(const char *team, struct str name, const struct letter *l, struct cancel *cancel,
               char ret_id[static ID_UUID_LEN + 1], struct err *err);
-/* What is not read yet. */
+/* The unread letters. */
 int inbox_look(const char *team, struct str name, struct letters *ret, struct err *err);
 /* The same, read from now on. */
 int inbox_take(const char *team, struct str name, struct cancel *cancel, struct letters *ret,

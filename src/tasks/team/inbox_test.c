@@ -35,7 +35,7 @@ static void must_put(const char *from, const char *text)
         fail_msg("%s", err.text);
 }
 
-/* The texts of what is taken, joined by spaces. */
+/* The texts taken, joined by spaces. */
 static void take(struct buf *ret)
 {
     CLEANUP(letters_release) struct letters l = LETTERS_INIT;
@@ -82,7 +82,7 @@ static void limits(void **state)
     scratch_remove();
 }
 
-/* The thousand and first waits for the receiver; what was read makes room. */
+/* The thousand and first waits for the receiver; reading makes room. */
 static void a_thousand(void **state)
 {
     CLEANUP(letters_release) struct letters l = LETTERS_INIT;
@@ -121,8 +121,8 @@ static void write_many(void *arg)
     }
 }
 
-/* Writers in threads and in another process, and a reader meanwhile: all arrive, once, and those of
- * one writer in their order. */
+/* Writers in threads and in another process, and a concurrent reader: all arrive, once, and those
+ * of one writer in their order. */
 static void many_at_once(void **state)
 {
     static char names[WRITERS][8];

@@ -1,7 +1,7 @@
 /*
  * The inside of a team; for src/tasks/team only.
  *
- * team.c has the team and its list, mate.c the life of a member, mail.c what is said.
+ * team.c has the team and its list, mate.c the life of a member, mail.c its messages.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * latch: an OFD lock on a file that is never removed, so that nobody can hold the lock of a file
- * that others no longer see. Any thread.
+ * latch: an OFD lock on a file that is never removed, so that no process can hold the lock of a
+ * file that others no longer see. Any thread.
  */
 #include "tasks/team/latch.h"
 

@@ -3,7 +3,7 @@
  * takes what waits for it: a question whether it will end, what the lead wrote, what others wrote,
  * a free item of the list. With none of these it is idle, and costs no thread.
  *
- * mate_rests() runs on the member's thread, mate_pump() on that of whoever wrote to it.
+ * mate_rests() runs on the member's thread, mate_pump() on that of the sender.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -412,7 +412,7 @@ int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cance
         mate_leave(m, MATE_GONE);
         return -1;
     }
-    mate_pump(m); /* what was written to it before it had an id */
+    mate_pump(m); /* messages from before it had an id */
     write_hired(t, m, hire, ret_json);
     team_changed(t);
     return 0;

@@ -178,7 +178,7 @@ int roster_create(struct roster *r, const char *home, struct str name, struct st
                        STR_ARG(str_clip(name, 60)), ROSTER_MAX_TEAM);
     if (file_mkdirs(teams, 0700, err) < 0)
         return -1;
-    for (int n = 1; n <= ROSTER_MAX_SAME; n++) { /* whoever makes the folder has the name */
+    for (int n = 1; n <= ROSTER_MAX_SAME; n++) { /* the creator of the folder has the name */
         buf_clear(&folder);
         buf_addf(&folder, "%s/%.*s", teams, STR_ARG(name));
         if (n > 1)

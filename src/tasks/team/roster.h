@@ -65,7 +65,7 @@ struct member *roster_find(struct roster *r, struct str name); /* NULL: there is
 /* A name that is taken gets "-2"; ret_name says which it is. ERR_TOO_BIG. */
 int roster_add(struct roster *r, const struct member *m, struct cancel *cancel,
                struct buf *ret_name, struct err *err);
-/* What is empty stays as it is. ERR_NOT_FOUND. */
+/* Empty values stay as they are. ERR_NOT_FOUND. */
 int roster_set(struct roster *r, struct str name, bool is_active, struct str sidechain,
                struct cancel *cancel, struct err *err);
 int roster_remove(struct roster *r, struct str name, struct cancel *cancel, struct err *err);

@@ -51,7 +51,7 @@ struct team_spec {
 struct team *team_new(const struct team_spec *spec);
 /* The session ends: members take nothing more, and what they had is free again. NULL is fine. */
 void team_close(struct team *t);
-/* Behind the end of all agents: the team is gone, and its task list stays. NULL is fine. */
+/* After the end of all agents: the team is gone, and its task list stays. NULL is fine. */
 void team_free(struct team *t);
 
 /* The tools that a session offers for it; NULL-terminated. */
@@ -66,7 +66,7 @@ void team_list_id(struct team *t, struct buf *ret);
 /* The main agent has completed an item. True: it is time to say that the work is to be verified. */
 bool team_completed(struct team *t, struct str subject);
 void team_changed(struct team *t);
-/* The item's new owner is notified. by: who gave it; empty: nobody is told. */
+/* The item's new owner is notified. by: who gave it; empty: no notification. */
 int team_assign(struct team *t, const struct work_item *item, struct str by, struct cancel *cancel,
                 struct err *err);
 
@@ -124,7 +124,7 @@ void team_forsake(struct team *t);
  * JSON is the result of the Agent tool. */
 struct team_hire {
     struct str name;
-    const struct spawn_spec *spec; /* but for rests and arg */
+    const struct spawn_spec *spec; /* except rests and arg */
     struct str model;              /* as it was resolved */
     bool needs_plan;
 };

@@ -1,6 +1,6 @@
 /*
- * A team without models: what members are told, in which order and how often; who may say what; who
- * leaves what behind. The spawner is played: a member's turn ends when the test says so.
+ * A team without models: the messages members get, in which order and how often; who may send what;
+ * leftovers of members. The spawner is played: a member's turn ends when the test decides.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static struct {
     struct team *team;
     struct played played[32];
     size_t count;
-    struct strv lead; /* what the lead was told */
+    struct strv lead; /* the messages to the lead */
     const char *hook; /* that keeps members at work; NULL: none */
     struct tool_result result;
 } stage;
@@ -417,7 +417,7 @@ static void forged_letters_are_dropped(void **state)
     end();
 }
 
-/* The lead was killed: a session that is resumed leads the team again, and nobody else does. */
+/* The lead was killed: a resumed session leads the team again, and no other does. */
 static void led_again(void **state)
 {
     struct board b;

@@ -1,6 +1,6 @@
 /*
- * Globs over paths: braces are multiplied out when a pattern is parsed, so what is left to match is
- * a flat list of tokens.
+ * Globs over paths: braces are multiplied out when a pattern is parsed, so only a flat list of
+ * tokens is left to match.
  *
  * Most patterns in ignore files are names (`build`), endings (`*.o`) or plain paths; those are
  * recognised and compared as bytes. The rest is matched with two points to come back to, the last
@@ -24,7 +24,7 @@ enum token_kind {
     TOKEN_ONE,     /* ? */
     TOKEN_STAR,    /* any number of characters but slashes */
     TOKEN_FOLDERS, /* before a name: any number of folders, each with its slash */
-    TOKEN_REST,    /* behind a slash: everything below */
+    TOKEN_REST,    /* after a slash: everything below */
     TOKEN_CLASS,
 };
 
@@ -150,7 +150,7 @@ static int multiply_out(struct str pattern, struct strv *ret, struct err *err)
     return 0;
 }
 
-/* One character, or one byte of what is not UTF-8. */
+/* One character, or one byte of invalid UTF-8. */
 static size_t next_char(struct str s, uint32_t *ret)
 {
     size_t n = utf8_decode(s, ret);
@@ -345,7 +345,7 @@ static size_t token_take(const struct form *f, const struct token *t, struct str
     return t->kind == TOKEN_ONE || class_fits(f, t, c) ? len : 0;
 }
 
-/* A place to come back to: the token behind a star, and where in the path it was last tried. */
+/* A place to come back to: the token after a star, and where in the path it was last tried. */
 struct retry {
     bool set;
     size_t token;

@@ -60,7 +60,7 @@ static void tool_grep_about(const struct tool_entry *e, struct workspace *w,
 
 /* --- engines --------------------------------------------------------------------------------- */
 
-/* What somebody wants: "rg", "builtin"; empty: nobody says. The variable is before the settings. */
+/* The configured choice: "rg", "builtin"; empty: none. The variable is before the settings. */
 static struct str grep_wanted(const struct conf *conf)
 {
     const char *forced = conf ? conf_env(conf, "TENAX_GREP") : NULL;
@@ -71,7 +71,7 @@ static struct str grep_wanted(const struct conf *conf)
     return str_is(set, "ripgrep") ? STR("rg") : str_is(set, "built-in") ? STR("builtin") : STR("");
 }
 
-/* Where it is installed; a tool without settings (a test) asks nobody. */
+/* Where it is installed; a tool without settings (a test) does not check. */
 static bool grep_uses_ripgrep(const struct conf *conf)
 {
     return conf && !str_is(grep_wanted(conf), "builtin");

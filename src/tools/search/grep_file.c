@@ -38,7 +38,7 @@ struct page {
     size_t counted;     /* up to here … */
     size_t line;        /* … this many newlines were seen */
     size_t shown;       /* up to here lines are shown or known not to be */
-    size_t after_left;  /* lines of context still to show behind the last match */
+    size_t after_left;  /* lines of context still to show after the last match */
     bool any;           /* something is shown */
     bool full;          /* nothing more is wanted of this file */
     bool pattern_fails; /* the pattern, not the file */
@@ -149,7 +149,7 @@ static size_t line_end(struct str text, size_t start)
     return start + str_chr(str_from(text, start), '\n');
 }
 
-/* Lines of context behind the last match, up to `end`. */
+/* Lines of context after the last match, up to `end`. */
 static void page_after(struct page *p, size_t end)
 {
     while (p->after_left && p->shown < end && !p->full) {
@@ -183,7 +183,7 @@ static void page_before(struct page *p, size_t start)
     }
 }
 
-/* A line that matches, with what is shown around it. */
+/* A line that matches, with its context. */
 static void page_match(struct page *p, struct grep_span line, size_t match)
 {
     if (p->job->mode != GREP_CONTENT)
@@ -376,7 +376,7 @@ static int searcher_whole(struct grep_searcher *s, struct page *p, enum encoding
     return page_search(p, bytes, 0, is_ascii, &goes_on, err);
 }
 
-/* Forgets what is above the last lines that may be shown as context. */
+/* Drops everything above the last lines that may be shown as context. */
 static size_t page_scroll(struct page *p, struct buf *text)
 {
     size_t keep = text->len;
@@ -462,7 +462,7 @@ int grep_searcher_file(struct grep_searcher *s, int dir_fd, const char *path,
         return err_sys(err, ERR_IO, "cannot be opened");
     rc = searcher_read(s, &page, fd, err);
     *ret_is_pattern = page.pattern_fails;
-    if (s->raw.cap > 4 * WINDOW_BYTES) /* one giant must not stay for ever */
+    if (s->raw.cap > 4 * WINDOW_BYTES) /* do not keep a giant buffer */
         buf_release(&s->raw);
     if (rc < 0 || !found.count) {
         grep_found_release(&found);

@@ -1,10 +1,10 @@
 /*
- * Searches one file: what is read, how it becomes text, which of its lines are shown.
+ * Searches one file: reading, decoding, and selecting the lines to show.
  *
  * As ripgrep does it: a file with a NUL byte is binary and not searched (nor the rest of one where
  * the NUL comes late), a byte order mark decides the encoding, broken UTF-8 is replaced. Files are
- * read, never mapped, so that one that shrinks meanwhile does no harm; a large one is searched
- * window by window and never held whole, but for `multiline`, which needs it whole.
+ * read, never mapped, so that one that shrinks does no harm; a large one is searched window by
+ * window and never held whole, except for `multiline`, which needs it whole.
  *
  * A struct grep_searcher belongs to one thread and keeps its buffers from file to file.
  */
@@ -39,7 +39,7 @@ struct grep_job {
     bool binary;          /* files with NUL bytes too; their lines are marked */
 };
 
-/* What was found in a file. CONTENT: each line in text is GREP_LINE_MATCH, _CONTEXT or _GAP, then
+/* The matches in a file. CONTENT: each line in text is GREP_LINE_MATCH, _CONTEXT or _GAP, then
  * (with numbers) "12:" or "12-", then the line. */
 #define GREP_LINE_MATCH ':'
 #define GREP_LINE_CONTEXT '-'

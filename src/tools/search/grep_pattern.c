@@ -274,7 +274,7 @@ static int bound_line(struct grep_matcher *m, size_t from, struct grep_span *ret
 
         if (found < 0)
             return found;
-        /* Behind the last newline there is no line. */
+        /* After the last newline there is no line. */
         if (found && (match.start < window.len || window.ptr[window.len - 1] != '\n')) {
             *ret = line_around(m->text, from + match.start);
             return 1;

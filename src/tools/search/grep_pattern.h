@@ -3,7 +3,7 @@
  *
  * One dialect, PCRE2, with ripgrep's settings: UTF-8 and Unicode properties, `^` and `$` at lines.
  * A pattern is compiled once and shared by threads; each has its own struct grep_matcher. Text is
- * valid UTF-8; what is plain ASCII is matched by a second, faster program of the same meaning.
+ * valid UTF-8; plain ASCII is matched by a second, faster program of the same meaning.
  *
  * Matching one line has a limit on backtracking: a pattern that passes it fails with ERR_TOO_BIG
  * instead of running for years.
@@ -41,9 +41,9 @@ struct grep_span {
     size_t start, end;
 };
 
-/* The next line, at or behind `from` (the start of a line), that matches; without its newline.
- * 1, 0 when there is none, or -1. */
+/* The next line, at or after `from` (the start of a line), that matches; without its newline. 1, 0
+ * when there is none, or -1. */
 int grep_matcher_line(struct grep_matcher *m, size_t from, struct grep_span *ret, struct err *err);
 
-/* The next match at or behind `from`, wherever it ends. */
+/* The next match at or after `from`, wherever it ends. */
 int grep_matcher_match(struct grep_matcher *m, size_t from, struct grep_span *ret, struct err *err);

@@ -22,7 +22,7 @@ struct grep_results {
     struct lock lock; /* guards what follows */
     VEC(struct grep_found) found;
     size_t lines, bytes; /* of all that are kept */
-    char *last_wanted;   /* paths behind this one are not; NULL: all are */
+    char *last_wanted;   /* later paths are not wanted; NULL: all are */
     bool dropped;
     size_t faults;
     struct buf first_fault;
@@ -90,7 +90,7 @@ static void results_sort(struct grep_results *r)
               r->mode == GREP_FILES ? newest_first : by_path);
 }
 
-/* Keeps the files, in order of path, that fill what is wanted, and one line more. Lock held. */
+/* Keeps the files, in order of path, that fill the wanted lines, and one line more. Lock held. */
 static void results_drop_tail(struct grep_results *r)
 {
     size_t keep = 0;

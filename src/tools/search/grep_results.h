@@ -2,9 +2,9 @@
  * What a search has found, from all its threads, put in order and written for the model.
  *
  * Lines and counts are sorted by path, part by part; files newest first. Memory is bounded: the
- * answer shows at most `want` lines, so when much more than that has come in, what can no longer
- * be among them is dropped, and files behind it need not be searched (grep_results_wants()). The
- * answer is the same whatever order threads deliver in.
+ * answer shows at most `want` lines, so when much more than that has come in, lines that can no
+ * longer be among them are dropped, and later files need not be searched (grep_results_wants()).
+ * The answer is the same whatever order threads deliver in.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * The other engine: `rg -P`, its output taken apart and put into the same results.
  *
- * It is given our globs for types, so that its version does not matter, and its lines come with NUL
- * behind the path, so that no name can be mistaken. Tool thread.
+ * It is given our globs for types, so that its version does not matter, and its lines have a NUL
+ * after the path, so that names are unambiguous. Tool thread.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ int grep_search_ripgrep(const struct grep_search *s, struct grep_results *result
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     CLEANUP(fd_closep) int at = pinned_open(s->root, O_PATH | O_DIRECTORY);
     struct reader r = {.search = s, .results = results, .dir = s->root};
-    char dir[64]; /* what is open is what is searched, whatever has the name by then */
+    char dir[64]; /* searches the open folder, even if its path now leads elsewhere */
     struct proc_spec spec = {
         .envp = (const char *const *)s->environ,
         .dir = dir,

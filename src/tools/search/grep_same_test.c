@@ -343,7 +343,8 @@ static void compare(const struct question *q)
     if (!we_can || !they_can) {
         if (we_can == they_can)
             return;
-        /* It goes on with other files when a pattern takes too long for one; we say so and end. */
+        /* It continues with other files when a pattern takes too long for one; we report it and
+         * end. */
         if (!we_can && str_has(str_of(err.text), STR("too many steps")))
             return;
         fail_msg("'%.*s': built in: %s; ripgrep: %s", STR_ARG(q->pattern), we_can ? "ok" : err.text,

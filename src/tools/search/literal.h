@@ -4,8 +4,8 @@
  *
  * literals_find() gives the first place where any of them stands. Each is found by its two rarest
  * bytes, sixteen places at a time where the machine can. A set remembers per string where it was
- * last seen in a text, so going through a text costs one pass per string, however many there are
- * to find. The set is shared; what is remembered is in struct literal_scan, one per thread.
+ * last seen in a text, so going through a text costs one pass per string, however many there are to
+ * find. The set is shared; the remembered places are in struct literal_scan, one per thread.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ bool literals_add(struct literals *l, struct str s);
 /* How well a literal tells places apart: higher is better, 0 is not worth the search. */
 size_t literal_worth(struct str s);
 
-/* The first place at or behind from, or text.len. Set scan->text to NULL before a new text;
- * within one, from only grows. */
+/* The first place at or after from, or text.len. Set scan->text to NULL before a new text; within
+ * one, from only grows. */
 size_t literals_find(const struct literals *l, struct literal_scan *scan, struct str text,
                      size_t from);

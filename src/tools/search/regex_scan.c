@@ -284,7 +284,7 @@ static void scan_class(struct scan *s, struct sequence *q)
     }
     len = class_len(s->rest, &has_newline);
     if (!len || (s->rest.ptr[1] == '^' && s->rest.ptr[len - 2] == '-')) {
-        lose(s); /* no class, or what is added would end a range */
+        lose(s); /* not a class, or the addition would end a range */
     } else if (s->rest.ptr[1] == '^') {
         copy(s, len - 1);
         buf_adds(s->out, "\\n]");

@@ -4,7 +4,7 @@
  *
  * grep looks at lines one by one, and a line holds no newline. So `[^x]` may as well be `[^x\n]`
  * and `\A` may as well be `^`: with all such places rewritten, matching a whole text at once finds
- * exactly the lines that matching each alone would. What is not understood here with certainty
+ * exactly the lines that matching each alone would. Syntax not understood here with certainty
  * (recursion, conditions, inline options, …) is not rewritten, and the lines are matched one by
  * one; nothing is ever guessed.
  */

@@ -15,7 +15,7 @@ struct walk_report;
 
 struct search_root {
     char *path; /* absolute, as it was named */
-    char *real; /* where that led to when it was permitted: what is searched */
+    char *real; /* where that led to when it was permitted: the folder to search */
     bool is_file;
 };
 
@@ -34,5 +34,5 @@ bool search_respects_git(const struct tool_call *call); /* setting respectGitign
 /* "*.c", ".github/x", "{.a,b}/x": a part of it begins with a dot. */
 bool search_names_hidden(struct str glob);
 
-/* Sentences about what was left out, if anything was; each on a line of its own. */
+/* Sentences about omissions, if any; each on a separate line. */
 void search_explain(const struct walk_report *r, struct buf *ret);

@@ -110,7 +110,7 @@ static void walker_push(struct walker *w, struct item *item)
     gate_give(&w->gate);
 }
 
-/* The next item, or NULL when the walk is over: nothing is left and nobody can add anything. */
+/* The next item, or NULL when the walk is over: nothing is left and no thread can add anything. */
 static struct item *walker_pop(struct walker *w)
 {
     struct item *item = NULL;
@@ -229,7 +229,7 @@ static bool walker_takes(const struct walker *w, const struct ignore_level *leve
     if ((walk->hidden || walk->all) && str_is(name, ".git"))
         return false;
     if (verdict != IGNORE_SILENT)
-        return verdict == IGNORE_DROP; /* a glob without ! names what is wanted */
+        return verdict == IGNORE_DROP; /* a glob without ! names wanted files */
     if (walk->globs && ignore_rules_drops(walk->globs) && !is_dir)
         return false;
     verdict = walk->all ? IGNORE_KEEP : ignore_check(w->ignore, level, path, is_dir);
@@ -251,7 +251,7 @@ static bool walker_denies(const struct walker *w, const char *path)
     return full && denied_has(w->walk->denied, full);
 }
 
-/* Counts what is left out where that is to be reported. */
+/* Counts omissions where they are to be reported. */
 static void walker_skip(struct walker *w, size_t *counter, size_t count)
 {
     if (!w->walk->all || !count)

@@ -1,13 +1,13 @@
 /*
  * Walks a folder tree and hands out its files, several at a time.
  *
- * What is left out is what ripgrep leaves out: files that ignore rules drop (ignore.h), hidden
- * ones unless asked for, links (they are not followed), everything that is no regular file. The
- * globs and types of a search weigh more than ignore files, as they do there. Files come in no
- * particular order, on the walk's own threads; the caller's thread waits.
+ * The omissions are those of ripgrep: files that ignore rules drop (ignore.h), hidden ones unless
+ * asked for, links (they are not followed), everything that is not a regular file. The globs and
+ * types of a search weigh more than ignore files, as they do there. Files come in no particular
+ * order, on the walk's own threads; the caller's thread waits.
  *
- * With `all`, everything is handed out but what is in .git below the root: ignored and hidden
- * files, and links, which are still not followed. What is left out is counted.
+ * With `all`, everything is handed out except the contents of .git below the root: ignored and
+ * hidden files, and links, which are still not followed. Omissions are counted.
  *
  * Bounded by entries looked at, by depth and by time; the report says when a limit ended it.
  * A cancel ends it between two files.

@@ -1,6 +1,6 @@
 /*
- * Fetching a page. The network thread does the work; the tool thread that asks waits on a mailbox
- * of its own. Redirects are followed here, where it is known which host the permission was for.
+ * Fetching a page. The network thread does the work; the tool thread waits on a separate mailbox.
+ * Redirects are followed here, because this code knows which host the permission was for.
  */
 #include "tools/web/fetch.h"
 

@@ -42,8 +42,8 @@ struct fetch {
     }
 void fetch_release(struct fetch *f);
 
-/* The address that is really asked for: without fragment; https where http was said of a name
- * without a port (write the port to mean it). ERR_BAD_INPUT says what is wrong with it. */
+/* The address to request: without fragment; https in place of http for a name without a port (write
+ * the port to keep http). ERR_BAD_INPUT has the reason. */
 int fetch_address(struct str url, struct buf *ret, struct err *err);
 /* Its host, for permission rules; empty when there is none. Slices the argument. */
 struct str fetch_host(struct str url);

@@ -45,7 +45,7 @@ struct element {
     unsigned n;
 };
 
-/* By name. What is not here is only its content. */
+/* By name. For other elements only their content counts. */
 static const struct element elements[] = {
     {"a", IS_SPAN, MD_LINK},     {"address", IS_BLOCK, 2},    {"article", IS_BLOCK, 2},
     {"aside", IS_BLOCK, 2},      {"b", IS_SPAN, MD_STRONG},   {"base", IS_BASE, 0},
@@ -351,7 +351,7 @@ static void read_title(struct page *p, struct str text)
     CLEANUP(buf_release) struct buf decoded = BUF_INIT(4096);
     struct md line;
 
-    if (!p->title || p->dropping.len) /* an <svg> has titles of its own */
+    if (!p->title || p->dropping.len) /* titles inside an <svg> are different */
         return;
     each_piece(str_clip(text, 4096), piece_to_buf, &decoded);
     md_init(&line, p->title);
@@ -372,7 +372,7 @@ static bool is_void(struct str name)
     return false;
 }
 
-/* Whether the tag is part of what is left out, or begins it. */
+/* Whether the tag is part of a dropped element, or begins one. */
 static bool is_dropped(struct page *p, const struct element *e, const struct html_tag *tag)
 {
     if (p->dropping.len) {
@@ -432,7 +432,7 @@ static void convert(struct page *p, struct str html)
     md_end(&p->md);
 }
 
-/* A mark put before a span that began inside and ended outside moves the text behind it. */
+/* A mark put before a span that began inside and ended outside moves the text after it. */
 static size_t to_character(const struct buf *b, size_t at)
 {
     while (at < b->len && ((unsigned char)b->ptr[at] & 0xc0) == 0x80)
@@ -465,7 +465,7 @@ static void trim(struct buf *out, size_t start)
     buf_cut(out, start, lead - start);
 }
 
-/* False when the page never ended what was being left out. */
+/* False when the page never ended a dropped element. */
 static bool try_convert(struct str html, struct str base, bool keep_all, struct buf *out,
                         struct buf *title)
 {

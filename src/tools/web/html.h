@@ -1,11 +1,11 @@
 /*
  * HTML into markdown, for a reader who wants the words.
  *
- * Takes any bytes of UTF-8 (charset.h) and never fails: what is not proper HTML is read the way
- * browsers forgive it. Kept: headings, paragraphs, lists, quotes, code, tables, links and images
- * with absolute addresses. Left out: scripts, styles, forms, navigation, what is hidden; and, when
- * the page marks its main part, all around it. Time and memory are linear in the page; nesting
- * beyond what is kept track of (a few dozen levels) is flattened. Pure; any thread.
+ * Takes any bytes of UTF-8 (charset.h) and never fails: invalid HTML is read the way browsers do.
+ * Kept: headings, paragraphs, lists, quotes, code, tables, links and images with absolute
+ * addresses. Left out: scripts, styles, forms, navigation, hidden parts; and, when the page marks
+ * its main part, everything around it. Time and memory are linear in the page; deeper nesting than
+ * a few dozen levels is flattened. Pure; any thread.
  */
 #pragma once
 

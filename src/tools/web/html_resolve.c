@@ -18,7 +18,7 @@ static size_t scheme_len(struct str link)
     return 0;
 }
 
-/* Where the path of a base begins: behind "scheme://host". */
+/* Where the path of a base begins: after "scheme://host". */
 static size_t path_at(struct str base)
 {
     size_t at = str_find(base, STR("://"));

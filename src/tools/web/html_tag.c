@@ -56,7 +56,7 @@ static void set_attribute(struct html_tag *tag, struct str name, struct str valu
         tag->is_hidden = true;
 }
 
-/* One attribute at `at`; the place behind it. */
+/* One attribute at `at`; the place after it. */
 static size_t read_attribute(struct str s, size_t at, struct html_tag *tag)
 {
     size_t start = at;

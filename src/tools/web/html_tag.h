@@ -1,6 +1,6 @@
 /*
- * HTML's tokens, for html.c only: text, tags with the few attributes that matter here, and what is
- * passed over (comments, declarations). Slices of the page; nothing is decoded.
+ * HTML's tokens, for html.c only: text, tags with the few attributes that matter here, and skipped
+ * parts (comments, declarations). Slices of the page; nothing is decoded.
  */
 #pragma once
 

@@ -77,7 +77,7 @@ void md_settle_line(struct md *m)
         md_newline(m);
         if (m->fresh == m->owed)
             md_add_prefix(m, m->out, m->item_is_owed);
-        else /* an empty line belongs to a quote that goes on behind it */
+        else /* an empty line belongs to a quote that continues after it */
             add_quotes(m->out, m->quote_depth < m->last_quotes ? m->quote_depth : m->last_quotes);
     }
     if (m->owed)

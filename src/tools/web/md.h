@@ -54,7 +54,7 @@ struct md {
         size_t url;   /* MD_LINK: where its address begins in urls */
     } spans[MD_SPANS];
     unsigned span_depth; /* may pass MD_SPANS: deeper ones are not marked */
-    struct buf urls;     /* of the open links, one behind the other, each with its NUL */
+    struct buf urls;     /* of the open links, one after the other, each with its NUL */
 
     bool in_code;
     size_t code_start; /* SIZE_MAX: no text yet */
@@ -104,4 +104,4 @@ void md_table_end(struct md *m);
 /* What follows does not fit into a cell: the tables it is in are written as blocks from here. */
 void md_spread_tables(struct md *m);
 
-void md_end(struct md *m); /* closes what is open */
+void md_end(struct md *m); /* closes open elements */

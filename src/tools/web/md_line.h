@@ -1,6 +1,6 @@
 /*
- * What the files of the markdown writer share: the line that is being written, and what is open on
- * it. For md.c, md_span.c and md_table.c only.
+ * Shared by the files of the markdown writer: the current line, and its open elements. For md.c,
+ * md_span.c and md_table.c only.
  */
 #pragma once
 

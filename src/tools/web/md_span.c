@@ -37,7 +37,7 @@ static void wrap(struct md *m, size_t start, const char *before, const char *aft
     buf_adds(m->out, after);
 }
 
-/* The sign that many pages put behind a heading, for its address. */
+/* The sign that many pages put after a heading, for its address. */
 static bool is_anchor_sign(struct str text, struct str url)
 {
     return url.len && url.ptr[0] == '#' && text.len <= 4 && !str_is_alnum(text.ptr[0]);

@@ -88,7 +88,7 @@ static struct str charset_label(struct str type)
     return value;
 }
 
-/* What the page says, as text; its title is told first. */
+/* The page as text, after its title. */
 static void read_page(const struct fetch *page, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(4 * FETCH_MAX_BYTES);

@@ -1,6 +1,6 @@
 /*
- * WebFetch against a server on loopback: what the model reads of each kind of answer, where it is
- * led, and what is refused.
+ * WebFetch against a server on loopback: the text for the model of each kind of answer, redirects,
+ * and refusals.
  */
 #include <netdb.h>
 #include <setjmp.h>

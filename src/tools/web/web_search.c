@@ -1,5 +1,5 @@
 /*
- * WebSearch: the provider's own search of the web, through a model call of its own.
+ * WebSearch: the provider's own search of the web, through a separate model call.
  *
  * The call has its own short conversation, so the search's pages and encrypted blocks never weigh
  * on the session's history: what comes back is the answer in words and the list of sources. Its
@@ -68,7 +68,7 @@ static bool tool_web_search_offered(const struct tool_entry *e, const struct con
     return find_vendor(provider);
 }
 
-/* What was found. */
+/* The search results. */
 struct findings {
     struct buf text;
     struct map sources; /* address → title, in the arena */
@@ -143,7 +143,7 @@ static void add_domains(struct buf *out, const char *lead, const struct strv *do
         buf_addf(out, "%s%s", i ? ", " : lead, domains->ptr[i]);
 }
 
-/* What a vendor's filter does not do is said in words. */
+/* Restrictions that a vendor's filter does not support are put in text. */
 static void write_prompt(const struct dialect *dialect, struct str query,
                          const struct llm_search *search, struct buf *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * WebSearch against a server on loopback that speaks three dialects: what is asked of each, what
- * the model reads, and what it costs.
+ * WebSearch against a server on loopback that speaks three dialects: the requests, the text for the
+ * model, and the cost.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static const struct search_case {
     const char *name;
     const char *model;
     const char *provider; /* the name of its settings */
-    const char *path;     /* behind the base URL */
+    const char *path;     /* after the base URL */
     const char *args;
     const char *asks[3]; /* parts of the body */
     const char *stream;

@@ -1,8 +1,8 @@
 /*
  * app_switch: one session left for another. The other one is found, held and read first, while the
- * old one works on; when that fails, the person stays where they are. Only then is the old one
- * ended (app_open()). Messages after the switch are for the next session, whoever sent them. UI
- * thread, but for the chores' run().
+ * old one works on; when that fails, the user stays where they are. Only then is the old one ended
+ * (app_open()). Messages after the switch are for the next session, whoever sent them. UI thread,
+ * except for the chores' run().
  */
 #include "agent/input.h"
 #include "base/log.h"

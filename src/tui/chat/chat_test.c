@@ -47,7 +47,7 @@ static void shows(void **state)
     assert_false(failed);
 }
 
-/* What is taken is the same, however often somebody takes it. An answer that is void after it was
+/* The lines taken are the same, however often they are taken. An answer that is void after it was
  * seen is another matter: the more was seen, the more must stay. So is a command that is answered
  * between the parts of one. */
 static void whenever_taken(void **state)
@@ -121,7 +121,7 @@ static void fits(void **state)
 static const char lost_opened[] = "turn\nstep\nopen one two three four five six seven eight nine\n";
 static const char lost_closed[] = "close\nstep-done\nend\n";
 
-/* So many rows of an open answer are pushed into the scrollback, which is told of only when `late`
+/* So many rows of an open answer are pushed into the scrollback, which is reported only when `late`
  * has happened: it then stands there as if it had been taken. */
 static void play_lost(size_t lost, const char *late, const char *rest, struct buf *ret)
 {
@@ -224,7 +224,7 @@ static void asked(void **state)
     assert_true(chat_due(k.chat, 9000) > 5000 && chat_due(k.chat, 9000) < 9000); /* overdue */
     assert_true(str_is(chat_last_item(k.chat), "toolu_1"));
     chat_check_play(&k, "state 2\n");
-    assert_int_equal(chat_due(k.chat, 1000), -1); /* a person is waited for: nothing moves */
+    assert_int_equal(chat_due(k.chat, 1000), -1); /* waiting for the user: nothing moves */
     chat_check_play(&k, "state 1\nend\n");
     assert_false(chat_is_busy(k.chat));
     assert_int_equal(chat_due(k.chat, 1000), -1);

@@ -3,8 +3,8 @@
  *
  * Read-only. It shows the lines of the session's file in their order, including those rewound or
  * compacted since: calls with all of their input and results, thinking too. It searches (/, n, N),
- * folds nothing away, and reads only the visible part: 100 MB open as fast as 100 KB, and a file
- * that grows meanwhile has more to show. A panel (panel.h), closed by Esc, q or Ctrl-O.
+ * folds nothing away, and reads only the visible part: 100 MB open as fast as 100 KB, and a growing
+ * file has more to show. A panel (panel.h), closed by Esc, q or Ctrl-O.
  */
 #pragma once
 

@@ -367,7 +367,7 @@ static void changes(void **state)
     draw(&f, &got);
     assert_true(str_has(buf_str(&got), STR("not found")));
     append(&f, "{\"type\":\"assistant\",\"message\":{\"content\":\"Das Über\"}}\n");
-    draw(&f, &got); /* what was said of the search is true no more */
+    draw(&f, &got); /* the message about the search is out of date */
     assert_false(str_has(buf_str(&got), STR("not found")));
     press(&f, "n");
     draw(&f, &got);
@@ -480,7 +480,7 @@ static void history(void **state)
     fixture_release(&f);
 }
 
-/* What tenax tells the model at the beginning of a session is no message that somebody missed. */
+/* Text of tenax for the model at the beginning of a session is not a missed message. */
 static void history_reminders(void **state)
 {
     static const char first[] = ENTRY("user", "u0", "null",
@@ -524,7 +524,7 @@ static void history_reminders(void **state)
 
 #define JUDGED(what) "\"attachment\":{\"type\":\"goal_status\"," what "\"condition\":\"x\"}"
 
-/* What was said about a goal is what the answers between were about. */
+/* Verdicts about a goal explain the answers between them. */
 static void history_verdicts(void **state)
 {
     static const char *const lines[] = {
@@ -557,8 +557,8 @@ static void history_verdicts(void **state)
     fixture_release(&f);
 }
 
-/* A call without a result was cut off, in the last turn or in one that was left behind; one that a
- * hook has put off was not. */
+/* A call without a result was cut off, in the last turn or in an abandoned one; one that a hook has
+ * deferred was not. */
 static void history_cut_off(void **state)
 {
     static const struct {

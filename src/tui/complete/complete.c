@@ -1,8 +1,8 @@
 /*
  * Completion. The UI thread asks and reads answers; one thread matches (complete_match.c), another
- * makes the list of files while the first already matches what is there (the lister, and the walk's
- * own threads). One gate guards their shared state: the newest question, the list, the newest
- * answer. A superseded question is abandoned within a few thousand names.
+ * makes the list of files while the first already matches the known ones (the lister, and the
+ * walk's own threads). One gate guards their shared state: the newest question, the list, the
+ * newest answer. A superseded question is abandoned within a few thousand names.
  */
 #include "tui/complete/complete.h"
 

@@ -1,11 +1,11 @@
 /*
  * Completion: files after "@", commands after "/".
  *
- * Names are matched fuzzily (fuzzy.h). The list of files is made by a thread of its own, in the
- * order and with the ignore rules of tools/search/walk.h, at the first "@" and again when it is
- * older than a few seconds; while it grows, matches among the names so far are shown. Matching
- * 100,000 names takes place on that thread too, newest question first: the UI thread only asks and
- * is mailed. The settings may name a command that finds files instead (complete_command.h). The
+ * Names are matched fuzzily (fuzzy.h). The list of files is made by a separate thread, in the order
+ * and with the ignore rules of tools/search/walk.h, at the first "@" and again when it is older
+ * than a few seconds; while it grows, matches among the names so far are shown. Matching 100,000
+ * names takes place on that thread too, newest question first: the UI thread only asks and is
+ * mailed. The settings may name a command that finds files instead (complete_command.h). The
  * completer belongs to the UI thread.
  */
 #pragma once

@@ -10,7 +10,7 @@
 #include "tui/complete/fuzzy.h"
 #include "unit.h"
 
-/* What is better stands before what is worse. */
+/* Better matches come before worse ones. */
 struct rank_case {
     const char *query;
     const char *names[4];
@@ -95,7 +95,7 @@ static void places(void **state)
     }
 }
 
-/* What letters lack can be told without looking, and is never told wrongly. */
+/* Missing letters can be detected without a search, and never wrongly. */
 static void letters(void **state)
 {
     static const char *const names[] = {"src/main.c", "README.md", "a b-c_d.e", "caf\xc3\xa9", "0"};

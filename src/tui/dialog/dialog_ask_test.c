@@ -301,7 +301,7 @@ static void answers(void **state)
     }
 }
 
-/* ---- what is shown ---- */
+/* ---- the display ---- */
 
 static const struct {
     const char *name;
@@ -615,8 +615,8 @@ static void long_command(void **state)
     panel_free(p);
 }
 
-/* In a window of any size either the command is to be read, and that there is more of it, or Enter
- * and the like are no answer. */
+/* In a window of any size either the command is readable, with a note that there is more, or Enter
+ * and other answers do nothing. */
 static void too_small(void **state)
 {
     static const int cols[] = {20, 80};
@@ -682,7 +682,7 @@ static void typed_ahead(void **state)
             if (key_at(p, 0, keys[k]) != PANEL_OPEN)
                 fail_msg("%s: %s typed ahead is an answer", rows[i].name, keys[k]);
         }
-        /* Somebody goes on writing a sentence: each key keeps it closed a little longer. */
+        /* The user goes on typing a sentence: each key keeps it closed a little longer. */
         for (int n = 0; n < 20; n++)
             assert_int_equal(key_at(p, DIALOG_GUARD_MS - 1, "y"), PANEL_OPEN);
         assert_int_equal(key_at(p, 0, "down up"), PANEL_OPEN);
@@ -693,7 +693,7 @@ static void typed_ahead(void **state)
     }
 }
 
-/* Somebody begins to write while a question is there, a key every `ms`, and sends it. */
+/* The user begins to type while a question is open, a key every `ms`, and sends it. */
 static void words_at(const struct ask_row *row, const char *words, int ms)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -751,7 +751,7 @@ static void typed_words(void **state)
     }
 }
 
-/* Whatever is in it, and however long nobody has typed. */
+/* With any content, and after any pause. */
 static void pastes(void **state)
 {
     static const char *const texts[] = {"1", "y", "yes\n", "2\n"};
@@ -777,7 +777,7 @@ static void not_typed_ahead(void **state)
     struct panel *p = open_ask(&arena, &row);
 
     (void)state;
-    /* It says so: whoever had the keys before gets them. */
+    /* It returns that: the previous owner of the keys gets them. */
     assert_int_equal(p->kind->key(p, &(struct keypress){.code = KEY_TEXT, .text = STR("1")}),
                      PANEL_EARLY);
     /* Time counts from when it is seen, not from when it is made. */

@@ -2,10 +2,10 @@
  * A menu: rows to choose from, with a cursor.
  *
  * Arrows, Ctrl-P and Ctrl-N, Home, End, Page Up and Page Down move; Enter, a row's number or its
- * letter chooses; with MENU_FILTER one types to narrow it down. Rows that are off are passed over.
- * It draws only visible rows, so ten thousand rows cost no more than ten. In --plain marks are
- * words, and the row under the cursor is printed in a row of its own (menu_prompt()), so that
- * moving it changes nothing else. Everything is copied. UI thread.
+ * letter chooses; with MENU_FILTER one types to narrow it down. Disabled rows are skipped. It draws
+ * only visible rows, so ten thousand rows cost no more than ten. In --plain marks are words, and
+ * the row under the cursor is printed in a separate row (menu_prompt()), so that moving it changes
+ * nothing else. Everything is copied. UI thread.
  */
 #pragma once
 

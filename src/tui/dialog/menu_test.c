@@ -1,4 +1,4 @@
-/* menu: every way to move and to choose, what is seen of long lists, all sizes and looks. */
+/* menu: every way to move and to choose, the visible part of long lists, all sizes and looks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -193,7 +193,7 @@ static void drawing(void **state)
     }
 }
 
-/* --plain: the cursor is said in a row of its own. */
+/* --plain: the row under the cursor is printed separately. */
 static void prompts(void **state)
 {
     static const struct {
@@ -225,7 +225,7 @@ static void prompts(void **state)
     }
 }
 
-/* What was typed is marked, wherever it is. */
+/* Matches of the filter are marked, wherever they are. */
 static void found_letters(void **state)
 {
     static const struct {
@@ -260,7 +260,7 @@ static void found_letters(void **state)
     }
 }
 
-/* Ten thousand sessions: only what is seen is drawn. */
+/* Ten thousand sessions: only visible ones are drawn. */
 static void many(void **state)
 {
     CLEANUP(buf_release) struct buf label = BUF_INIT(100);

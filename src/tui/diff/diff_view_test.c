@@ -164,7 +164,7 @@ static void styles(void **state)
     assert_int_equal(style_at(lines_at(&out, 2), "beta").role, ROLE_NAME);
 }
 
-/* Every change of random lines fits into every window, and is told whole. */
+/* Every change of random lines fits into every window, and is shown completely. */
 static void any_patch_fits(void **state)
 {
     uint32_t seed = 7;
@@ -257,7 +257,7 @@ static void put_file(const char *dir, const char *name, struct str text)
     assert_int_equal(file_replace(path, text, 0600, &err), 0);
 }
 
-/* Row by row, as somebody does who scrolls: nothing depends on how far it was looked at. */
+/* Row by row, as when scrolling: the result does not depend on the steps. */
 static bool preview(struct str tool, const struct json *input, const char *dir,
                     const struct diff_view *how, struct lines *ret)
 {
@@ -368,7 +368,7 @@ static void previews(void **state)
 
         assert_true(preview(STR("Write"), input, dir, &(struct diff_view){.cols = cols}, &out));
         lines_text(&out, &shown);
-        /* Somebody is to approve it: nothing is left out of sight. */
+        /* For approval: nothing is left out of sight. */
         assert_true(cols < 70 || str_has(buf_str(&shown), STR("^[[31m")));
         assert_true(cols < 70 || str_has(buf_str(&shown), STR("<U+200B>")));
     }

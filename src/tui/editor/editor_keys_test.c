@@ -132,7 +132,7 @@ static void add_names(struct str said, struct buf *ret)
     }
 }
 
-/* What is in backquotes and in brackets is no name of a key. */
+/* Text in backquotes and in brackets is no name of a key. */
 static void drop_remarks(struct str cell, struct buf *ret)
 {
     char until = 0;
@@ -186,7 +186,7 @@ static size_t check_cell(struct str cell)
 
 /* --- vim ------------------------------------------------------------------------------------- */
 
-/* Between all kinds of brackets and quotes, behind a search and a change; then these keys. */
+/* Between all kinds of brackets and quotes, after a search and a change; then these keys. */
 static bool vim_does_something(struct str first, struct str keys)
 {
     struct editor *e = editor_new(&(struct editor_spec){.vim = true, .past = past});
@@ -270,7 +270,7 @@ static void documented(void **state)
     assert_true(count > 60 && vim_count > 60);
 }
 
-/* A page that names a key of nobody would be noticed. */
+/* A page that names an unknown key would be noticed. */
 static void not_bound(void **state)
 {
     (void)state;

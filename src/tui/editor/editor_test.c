@@ -127,7 +127,7 @@ static const struct edit_case edit_cases[] = {
     {"'hello' ctrl+h", "hell|"},
     {"'hello' home delete ctrl+d", "|llo"},
     {"backspace delete left right up down", "|"},
-    /* characters are what a person calls one */
+    /* characters are graphemes */
     {"'e\xcc\x81x' left left", "|e\xcc\x81x"},
     {"'ae\xcc\x81' backspace", "a|"},
     {"'\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb!' left left",
@@ -295,7 +295,7 @@ static const struct edit_case vim_cases[] = {
     {"'a\nb\n\nc' esc 'ggdip'", "|~c"},
     {"'one two three four' esc '0w2daw'", "one |four"},
     {"'one two three four' esc '0wd2aw'", "one |four"},
-    {"'one two three' esc '0wd2aw'", "on|e"},           /* no space behind: the one before */
+    {"'one two three' esc '0wd2aw'", "on|e"},           /* no space after: the one before */
     {"'one two three' esc '0wd3aw'", "one |two three"}, /* there are not so many */
     {"'one  two three' esc '03ld2aw'", "on|e"},
     {"'one two three' esc '0c2iwx'", "x|two three"},
@@ -514,8 +514,8 @@ static void taken(void **state)
     editor_free(e);
 }
 
-/* What was cut out of one text is put into the next one as it was: a paste is not taken for another
- * one that has its number by now. */
+/* Text cut out of one text is put into the next one unchanged: a paste is not taken for another one
+ * that has its number now. */
 static void cut_and_taken(void **state)
 {
     struct editor *e = editor_new(&(struct editor_spec){.past = past});
@@ -549,7 +549,7 @@ static void too_much_to_undo(void **state)
     editor_free(e);
 }
 
-/* No prompt comes twice, whoever remembers it. */
+/* No prompt comes twice, whatever its source. */
 static void no_repetitions(void **state)
 {
     struct editor *e = editor_new(&(struct editor_spec){.past = past});
@@ -744,7 +744,7 @@ static void drawn(void **state)
     }
 }
 
-/* A text of a megabyte: a key and a frame cost what is seen, not what there is. */
+/* A text of a megabyte: the cost of a key and a frame depends on the visible part only. */
 static void long_text(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -771,7 +771,7 @@ static void long_text(void **state)
     editor_free(e);
 }
 
-/* What does not fit is not put in, and that is said until the next key. */
+/* Text that does not fit is not inserted, which is shown until the next key. */
 static void too_long(void **state)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);

@@ -1,5 +1,5 @@
-/* code: what is a keyword, string, number, comment or name, language by language; from line to
- * line; the table is well formed; files find their language. */
+/* code: keywords, strings, numbers, comments and names, language by language; from line to line;
+ * the table is well formed; files find their language. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -126,7 +126,7 @@ static const struct draw_case draw_cases[] = {
     {80, false, "<details>\n<summary>a *b*</summary>\n\ntext",
      "<details>\n<summary>a *b*</summary>\n\ntext\n"},
     {80, false, "<!-- a\n\nb -->\nc", "<!-- a\n\nb -->\nc\n"},
-    /* what is hostile */
+    /* hostile text */
     {80, false, "a\x1b[31mb\x1b]0;x\x07 \xff \xe2\x80\xae", "ab \ufffd \ufffd\n"},
     {80, false, ">>>>>>>>>>>> x", "│ │ │ │ │ │ │ │ >>>> x\n"},
 };
@@ -249,7 +249,7 @@ static void pieces_do_not_matter(void **state)
     lines_release(&margin);
 }
 
-/* Lines and paragraphs that are longer than what is looked at as one. */
+/* Lines and paragraphs that are longer than one piece. */
 static void long_ones_do_not_matter(void **state)
 {
     static const char *const units[] = {
@@ -296,7 +296,7 @@ static void long_tables_flow(void **state)
     before = lines_count(&out);
     markdown_add(m, STR("|longer|z|\n"));
     markdown_take(m, 80, 12, &out);
-    assert_true(lines_count(&out) > before); /* wrapped into columns that are fixed by now */
+    assert_true(lines_count(&out) > before); /* wrapped into columns that are already fixed */
     assert_int_equal(line_width(lines_at(&out, before)), 9);
     markdown_add(m, STR("\n"));
     markdown_end(m);

@@ -60,7 +60,7 @@ static size_t row_of(const struct joined *j, size_t at)
     return low;
 }
 
-/* The first row with a match behind `after` (-1: any), or, backward, the last one before `before`.
+/* The first row with a match after `after` (-1: any), or, backward, the last one before `before`.
  * -1: none. */
 static int64_t match_row(const struct lines *part, struct str query, int64_t after, int64_t before)
 {

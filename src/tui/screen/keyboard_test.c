@@ -73,7 +73,7 @@ static const struct key_case key_cases[] = {
     {STR_INIT("\x01\x1a"), "ctrl+a ctrl+z"},
     {STR_INIT("\0"), "ctrl+space"},
     {STR_INIT("\x1c\x1d\x1e\x1f"), "ctrl+\\ ctrl+] ctrl+^ ctrl+_"},
-    /* what is no UTF-8 is seen, and never a control sequence */
+    /* invalid UTF-8 is shown, and never a control sequence */
     {STR_INIT("\xff"), "'\xef\xbf\xbd'"},
     {STR_INIT("\x9b"
               "A"),
@@ -200,7 +200,7 @@ static void cases(void **state)
     }
 }
 
-/* What is longer than any sequence is passed over, and then keys are keys again. */
+/* Anything longer than any sequence is skipped, and then keys are keys again. */
 static void overlong(void **state)
 {
     static const struct {
@@ -246,8 +246,7 @@ static void by_time(void **state)
     assert_true(keypress_is(&key, "esc"));
     assert_int_equal(keyboard_due(k), -1);
 
-    /* Nobody looked in time: the Esc of a person is not joined with the next key, a cut sequence
-     * is. */
+    /* Not polled in time: an Esc key is not joined with the next key, a cut sequence is. */
     keyboard_feed(k, STR("\033"), 1200);
     assert_false(keyboard_next(k, &key));
     keyboard_feed(k, STR("x"), 1200 + KEY_ESCAPE_MS);

@@ -1,4 +1,4 @@
-/* line: what is put in becomes harmless; wrapping, cutting, colors of others, links. */
+/* line: text becomes harmless; wrapping, cutting, colors of others, links. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static void harmless(void **state)
     }
 }
 
-/* What somebody is to approve hides nothing: a shell runs what stands between ESC ] and BEL. */
+/* Text for approval hides nothing: a shell runs the bytes between ESC ] and BEL. */
 static const struct {
     const char *text, *shown;
 } all_cases[] = {
@@ -446,7 +446,7 @@ static void many_tabs(void **state)
     assert_int_equal(lines_column(&ls), n * 8);
 }
 
-/* All lines at once are what they are one by one, with links and behind a line that is begun. */
+/* All lines at once give the same as one by one, with links and after a line that is begun. */
 static void adds_all(void **state)
 {
     for (int variant = 0; variant < 4; variant++) {

@@ -1,6 +1,6 @@
 /*
- * screen, paint and term on a real pty with libvterm behind it: what a person sees, and the bytes
- * that libvterm does not care for.
+ * screen, paint and term on a real pty with libvterm at the other end: the visible screen, and the
+ * bytes that libvterm ignores.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
 #include "tui/screen/width.h"
 #include "unit.h"
 
-#define END_MARK "\033]1337;end\033\\" /* sent behind what is waited for */
+#define END_MARK "\033]1337;end\033\\" /* sent after the awaited output */
 
 static const char *const env_xterm[] = {"TERM=xterm-256color", "XTERM_VERSION=1",
                                         "COLORTERM=truecolor", "LANG=C.UTF-8", NULL};
@@ -293,7 +293,7 @@ static void the_cursor(void **state)
     assert_string_equal(buf_cstr(&looks), "2-2 reverse");
     assert_false(glass_cursor(r.glass).visible);
     assert_int_equal(glass_cursor(r.glass).row, 0); /* it waits at the top */
-    busy.col = 7;                                   /* behind the text */
+    busy.col = 7;                                   /* after the text */
     rig_draw_at(&r, "top|> abc", busy);
     buf_clear(&looks);
     glass_looks(r.glass, 1, &looks);
@@ -321,7 +321,7 @@ static void the_cursor_where_no_resize_hurts(void **state)
     rig_draw_at(&r, FORTY "|> " FORTY "|" FORTY "|" FORTY, calm); /* 3 + 3 rows of 20 columns */
     assert_false(glass_cursor(r.glass).visible);
     assert_int_equal(glass_cursor(r.glass).row, 0);
-    rig_draw_at(&r, "--|> " FORTY "|" FORTY "|" FORTY, calm); /* what is below is dropped */
+    rig_draw_at(&r, "--|> " FORTY "|" FORTY "|" FORTY, calm); /* the rows below are dropped */
     assert_true(glass_cursor(r.glass).visible);
     assert_int_equal(glass_cursor(r.glass).row, 1);
     calm.row = 5; /* a low window has no sixth row */
@@ -441,7 +441,7 @@ static void settled_rows_belong_to_the_scrollback(void **state)
     rig_close(&r);
 }
 
-/* A line for a wider window than there is by now is broken by the terminal, not cut. */
+/* A line for a wider window than the current one is broken by the terminal, not cut. */
 static void late_commits(void **state)
 {
     struct rig r;
@@ -659,7 +659,7 @@ static void said_columns(void **state)
     rig_close(&r);
 }
 
-/* Nobody reads: drawing does not wait, and frames are left out until it is read again. */
+/* Output is not read: drawing does not wait, and frames are left out until it is read again. */
 static void a_slow_terminal(void **state)
 {
     struct rig r;
@@ -809,8 +809,8 @@ static void random_row(struct lines *ls, const char *kind, unsigned number, int 
     lines_end(ls);
 }
 
-/* Frames, commits, resizes and all else at random: what was committed stands once and in order, and
- * below it the region as it was asked for. */
+/* Frames, commits, resizes and all else at random: committed lines stand once and in order, and
+ * below them the requested region. */
 static void anything(void **state)
 {
     (void)state;

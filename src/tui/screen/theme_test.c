@@ -92,7 +92,7 @@ static void sequences(void **state)
     }
 }
 
-/* In each theme what is added looks different from what was removed, and good from bad. */
+/* In each theme added text looks different from removed text, and good from bad. */
 static void told_apart(void **state)
 {
     static const enum style_role pairs[][2] = {

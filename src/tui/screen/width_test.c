@@ -154,7 +154,7 @@ static const struct first_case first_cases[] = {
     {"e\u0301e\u0301", 1, "e\u0301"},
     {"a" FAMILY "b", 2, "a"},
     {"a" FAMILY "b", 3, "a" FAMILY},
-    {"ab\u0301", 2, "ab\u0301"}, /* a mark belongs to what is in front of it */
+    {"ab\u0301", 2, "ab\u0301"}, /* a mark belongs to the character before it */
 };
 
 static void first_cells(void **state)

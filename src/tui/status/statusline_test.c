@@ -168,7 +168,7 @@ static void built_in_fits(void **state)
 /* ---- when it runs ---- */
 
 /* "h": something happened; "s5": settings, the same command, every 5 s; "c5": another command,
- * every 5 s; "x": stopped; "-": only time passes. Behind it whether a run begins at that time. */
+ * every 5 s; "x": stopped; "-": only time passes. After it whether a run begins at that time. */
 static const struct {
     const char *name;
     const char *what;
@@ -400,8 +400,8 @@ static void next_shows(struct stage *s, const char *expect)
     shows(s, expect);
 }
 
-/* A named pipe: whoever opens it for writing waits until the test has opened it, and the test until
- * somebody writes. */
+/* A named pipe: a writer that opens it waits until the test has opened it, and the test until there
+ * is a writer. */
 static void pipe_make(void)
 {
     assert_int_equal(mkfifo(scratch("held"), 0600), 0);
@@ -547,7 +547,7 @@ static void script_runs(struct stage *s, const char *text)
     statusline_happened(s->line, STATUS_MESSAGE, NULL);
 }
 
-/* Nothing was told since. */
+/* No further calls. */
 static void nothing_more(struct stage *s)
 {
     assert_null(mailbox_try(s->to));
