@@ -75,7 +75,7 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
     jw_kstr(w, "output_style", e->name.len ? e->name : STR("default"));
     jw_kcstr(w, "view_mode", "default");
-    line_empty_list(w, "agents");
+    jw_kraw(w, "agents", e->agents.len ? e->agents : STR("[]"));
     write_names(w, "skills", r->session->skills);
     jw_kraw(w, "plugins", r->session->plugins ? str_of(r->session->plugins) : STR("[]"));
     if (r->session->plugin_errors)
