@@ -748,13 +748,16 @@ int host_set_aliases(struct host *h, const struct strv *names, struct err *err)
 
 int host_set_schema(struct host *h, struct str schema, struct err *err)
 {
-    if (host_check_early(h, err) < 0)
-        return -1;
+    if (host_in_turn(h))
+        return err_set(err, ERR_UNSUPPORTED, "a turn is running");
+    if (str_eq(schema, buf_str(&h->schema)))
+        return 0;
     buf_clear(&h->schema);
     buf_add(&h->schema, schema);
-    if (buf_check(&h->schema, err) < 0)
-        return -1;
-    return host_make_toolbox(h, err);
+    if (buf_check(&h->schema, err) == 0 && host_make_toolbox(h, err) == 0)
+        return 0;
+    buf_clear(&h->schema);
+    return -1;
 }
 
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)

@@ -122,6 +122,7 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 /* Before the first input; ERR_UNSUPPORTED afterwards. */
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
+/* Between turns; empty: any text will do. */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
 int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */

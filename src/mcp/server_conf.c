@@ -62,6 +62,10 @@ void mcp_server_release(struct mcp_server *s)
     mem_freep(&s->problem);
     mem_freep(&s->cwd);
     mem_freep(&s->url);
+    mem_freep(&s->headers_helper);
+    mem_freep(&s->oauth_client_id);
+    mem_freep(&s->oauth_scopes);
+    mem_freep(&s->oauth_metadata_url);
     strv_release(&s->argv);
     strv_release(&s->env);
     strv_release(&s->headers);
@@ -237,6 +241,29 @@ static void read_ms(struct mcp_server *s, const struct json *entry, const char *
         server_fails(s, "%s is not a number of milliseconds from %lld on", key, (long long)least);
 }
 
+static char *text_of(struct mcp_server *s, const struct json *v, const char *what)
+{
+    if (v && !json_is(v, JSON_STRING))
+        server_fails(s, "%s is not a string", what);
+    return json_str(v).len ? copy(json_str(v)) : NULL;
+}
+
+static void read_login(struct mcp_server *s, const struct json *entry)
+{
+    const struct json *oauth = json_get(entry, "oauth");
+    int64_t port = json_get_i64(oauth, "callbackPort", 0);
+
+    s->headers_helper = text_of(s, json_get(entry, "headersHelper"), "headersHelper");
+    s->oauth_client_id = text_of(s, json_get(oauth, "clientId"), "oauth.clientId");
+    s->oauth_scopes = text_of(s, json_get(oauth, "scopes"), "oauth.scopes");
+    s->oauth_metadata_url =
+        text_of(s, json_get(oauth, "clientMetadataUrl"), "oauth.clientMetadataUrl");
+    if (port < 0 || port > 65535)
+        server_fails(s, "oauth.callbackPort is no port");
+    else
+        s->oauth_port = (int)port;
+}
+
 void mcp_server_read(struct mcp_server *s, const struct json *entry, const struct conf *conf)
 {
     struct jw w;
@@ -267,8 +294,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_ms(s, entry, "startTimeout", 1, &s->start_ms);
     s->inherits = json_get_bool(entry, "inheritEnv", s->scope != MCP_PROJECT);
     s->always_loads = json_get_bool(entry, "alwaysLoad", false);
-    if (json_get(entry, "headersHelper"))
-        server_fails(s, "headersHelper is not supported yet");
+    read_login(s, entry);
 }
 
 /* ---- All of them ---- */

@@ -69,12 +69,15 @@ struct mcp_server {
     enum mcp_gate gate;
     char *problem; /* of BROKEN and BLOCKED: why; else NULL */
     enum mcp_type type;
-    struct strv argv;            /* stdio */
-    struct strv env;             /* "NAME=value" */
-    char *cwd;                   /* NULL: the start folder */
-    bool inherits;               /* the user's environment; else only its harmless part */
-    char *url;                   /* http, sse */
-    struct strv headers;         /* "Name: value" */
+    struct strv argv;     /* stdio */
+    struct strv env;      /* "NAME=value" */
+    char *cwd;            /* NULL: the start folder */
+    bool inherits;        /* the user's environment; else only its harmless part */
+    char *url;            /* http, sse */
+    struct strv headers;  /* "Name: value" */
+    char *headers_helper; /* a command that prints more headers; NULL: none */
+    char *oauth_client_id, *oauth_scopes, *oauth_metadata_url; /* NULL: not said */
+    int oauth_port;                                            /* 0: any */
     struct strv allow, deny;     /* raw names of tools; an empty allow list allows all */
     bool always_loads;           /* its tools are part of every request */
     int64_t timeout_ms;          /* of a call; 0: the default */

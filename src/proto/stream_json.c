@@ -75,7 +75,7 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kcstr(w, "claude_code_version", TENAX_VERSION);
     jw_kstr(w, "output_style", e->name.len ? e->name : STR("default"));
     jw_kcstr(w, "view_mode", "default");
-    line_empty_list(w, "agents");
+    jw_kraw(w, "agents", e->agents.len ? e->agents : STR("[]"));
     write_names(w, "skills", r->session->skills);
     line_empty_list(w, "plugins");
     jw_key(w, "capabilities"); /* of the control language: what an interrupt answers */
