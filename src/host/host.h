@@ -206,6 +206,8 @@ void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
 
 /* What settings files say now counts when it returns. */
 void host_reload(struct host *h);
+/* The same for which plugins are loaded. ERR_BUSY: a goal runs. */
+int host_reload_plugins(struct host *h, struct err *err);
 /* fn is called at the end of every such look, the agent's own included, one at a time. Only once,
  * before there is an agent; released with the host. */
 void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
