@@ -194,7 +194,8 @@ void warden_drop_fds(void)
 }
 
 /* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among the
- * calls to answer. */
+ * calls to answer. Calls of the new program wait until the end of the pipe has been seen: answered
+ * here, they would be taken for the leader's own. */
 static void warden_await_exec(struct confine_image *image, int started)
 {
     struct pollfd fds[] = {
@@ -206,12 +207,12 @@ static void warden_await_exec(struct confine_image *image, int started)
         fds[1].fd = image->hand[1] >= 0 ? image->hand[0] : image->asks;
         if (poll(fds, ARRAY_LEN(fds), -1) < 0)
             continue;
+        if (fds[0].revents)
+            break;
         if (fds[1].revents & POLLIN && image->hand[1] >= 0)
             confine_take_asks(image);
         else if (fds[1].revents & POLLIN)
             broker_answer(image);
-        else if (fds[0].revents)
-            break;
     }
     confine_take_asks(image);
     observe_started(image);

@@ -101,9 +101,13 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
 
         if (shell_word_could_be_option(w) || reader_writes_by(r, w))
             return false;
-        words += (size_t)!shell_word_is_option(w) + w->globs; /* a pattern may be several */
-        words -= !shell_word_is_option(w) && !w->globs && i > 1 &&
-                 str_is_word_of(shell_word_at(p, i - 1)->raw, r->valued);
+        /* Behind the first word some programs take no options any more: xxd f -c. */
+        if (!shell_word_is_option(w) || words)
+            words += (size_t)1 + w->globs; /* a pattern may be several */
+        else if (str_is_word_of(w->raw, r->valued) && p->first + i + 1 < p->words.len &&
+                 !shell_word_at(p, i + 1)->globs &&
+                 !shell_word_could_be_option(shell_word_at(p, i + 1)))
+            i++;
     }
     return !r->max_words || words <= r->max_words;
 }

@@ -59,6 +59,8 @@ struct slash_front {
                 struct err *err);
     /* Long text to be read in the transcript view's manner; Markdown. Returns at once. */
     void (*show)(void *arg, struct str title, struct str text);
+    /* The conversation of an agent, by its id, in the place of the main one's. Returns at once. */
+    void (*view)(void *arg, struct str id);
     int (*cols)(void *arg); /* cells of a line of what a command says, before it is broken */
     /* Into the clipboard: where they are now, as in "3 bytes are in …"; NULL: it cannot. */
     const char *(*copy)(void *arg, struct str text, struct cancel *cancel);

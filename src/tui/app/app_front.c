@@ -27,6 +27,7 @@ enum request_kind {
     REQUEST_PICK,
     REQUEST_EDIT,
     REQUEST_SHOW,
+    REQUEST_VIEW,
     REQUEST_COLS,
     REQUEST_COPY,
     REQUEST_SET,
@@ -110,6 +111,13 @@ static void front_show(void *arg, struct str title, struct str text)
     front_tell(arg, &r);
 }
 
+static void front_view(void *arg, struct str id)
+{
+    struct front_request r = {.kind = REQUEST_VIEW, .text = id};
+
+    front_tell(arg, &r);
+}
+
 static int front_cols(void *arg)
 {
     struct front_request r = {.kind = REQUEST_COLS};
@@ -173,6 +181,7 @@ void app_front_init(struct app *a)
         .pick = front_pick,
         .edit = front_edit,
         .show = front_show,
+        .view = front_view,
         .cols = front_cols,
         .copy = front_copy,
         .set = front_set,
@@ -298,6 +307,9 @@ static void request_take(struct app *a, struct front_request *r)
     case REQUEST_SHOW:
         view.panel = text_view_new(r->title, r->text);
         app_show_first(a, &view);
+        break;
+    case REQUEST_VIEW:
+        app_view_agent(a, r->text.ptr); /* a string */
         break;
     case REQUEST_COLS:
         result = screen_cols(a->screen) - CHAT_SAID_CELLS;
