@@ -316,7 +316,6 @@ static void check_call(const struct row *row, struct mcp_client *c)
 
 static void check_row(const struct row *row)
 {
-    CLEANUP(buf_release) struct buf id = BUF_INIT(100);
     char name[] = "evil";
     struct mcp_server server = {.name = name, .type = MCP_STDIO, .inherits = true};
     struct mcp_client_spec spec = {.server = &server, .dir = "/", .env = environ};
