@@ -227,7 +227,8 @@ struct event {
     enum block_kind block;
     struct str id, tool_id, name;
     struct str text, json, data;
-    struct str show; /* of hooks, tasks and input: for people */
+    struct str show;   /* of hooks, tasks and input: for people */
+    struct str agents; /* with TURN_STARTED: JSON array, the types that can be started */
     bool is_error, aborted, ended;
     bool is_named; /* of an input: its uuid is the client's own */
     bool has_code; /* of a hook's command */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "cmd/cmd.h"
+#include "cmd/mcp_login.h"
 #include "cmd/mcp_serve.h"
 #include "conf/conf.h"
 #include "host/connect.h"
@@ -32,17 +33,36 @@ const struct command cmd_mcp = {
             .name = "mcp",
             .args = "list | get NAME | add NAME COMMAND|URL [-- ARGS] | add-json NAME JSON | "
                     "remove NAME | enable NAME | disable NAME | approve NAME | tools NAME | "
-                    "call NAME TOOL [JSON] | serve",
-            .words = "list get add add-json remove enable disable approve tools call serve",
+                    "call NAME TOOL [JSON] | login NAME | logout NAME | serve",
+            .words =
+                "list get add add-json remove enable disable approve tools call login logout serve",
             .summary = "Show, add, remove and try MCP servers. Tools of a server and a call of one "
                        "need no model; with --url the server need not be configured. serve offers "
                        "the tools of tenax to other programs",
-            .options =
-                (const enum option_id[]){
-                    OPT_SCOPE, OPT_TRANSPORT, OPT_ENV, OPT_HEADER, OPT_URL, OPT_ACCEPT_DEFAULTS,
-                    OPT_JSON, OPT_HTTP, OPT_NO_TOKEN, OPT_TOOLS, OPT_PERMISSION_MODE,
-                    OPT_ALLOWED_TOOLS, OPT_DISALLOWED_TOOLS, OPT_DANGEROUSLY_SKIP_PERMISSIONS,
-                    OPT_ADD_DIR, OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_TRUST, OPT_COUNT},
+            .options = (const enum option_id[]){OPT_SCOPE,
+                                                OPT_TRANSPORT,
+                                                OPT_ENV,
+                                                OPT_HEADER,
+                                                OPT_URL,
+                                                OPT_ACCEPT_DEFAULTS,
+                                                OPT_JSON,
+                                                OPT_LOGIN,
+                                                OPT_NO_BROWSER,
+                                                OPT_CLIENT_ID,
+                                                OPT_CLIENT_METADATA_URL,
+                                                OPT_CALLBACK_PORT,
+                                                OPT_HTTP,
+                                                OPT_NO_TOKEN,
+                                                OPT_TOOLS,
+                                                OPT_PERMISSION_MODE,
+                                                OPT_ALLOWED_TOOLS,
+                                                OPT_DISALLOWED_TOOLS,
+                                                OPT_DANGEROUSLY_SKIP_PERMISSIONS,
+                                                OPT_ADD_DIR,
+                                                OPT_SETTINGS,
+                                                OPT_SETTING_SOURCES,
+                                                OPT_TRUST,
+                                                OPT_COUNT},
         },
     .run = mcp_run,
 };
@@ -98,6 +118,27 @@ static void write_pairs(struct jw *w, const char *key, const struct strv *pairs,
     jw_object_end(w);
 }
 
+/* "oauth" of an entry, of the options. */
+static void write_oauth(struct jw *w, const struct args *args)
+{
+    const char *id = args_get(args, OPT_CLIENT_ID);
+    const char *url = args_get(args, OPT_CLIENT_METADATA_URL);
+    const char *port = args_get(args, OPT_CALLBACK_PORT);
+    int64_t number = 0;
+
+    if (!id && !url && !port)
+        return;
+    jw_key(w, "oauth");
+    jw_object(w);
+    if (id)
+        jw_kcstr(w, "clientId", id);
+    if (url)
+        jw_kcstr(w, "clientMetadataUrl", url);
+    if (port)
+        jw_ki64(w, "callbackPort", str_to_i64(str_of(port), &number, NULL) == 0 ? number : -1);
+    jw_object_end(w);
+}
+
 /* The entry that the options and words describe. */
 static int describe(struct cmd *c, struct buf *ret)
 {
@@ -138,6 +179,7 @@ static int describe(struct cmd *c, struct buf *ret)
     }
     write_pairs(&w, "env", &c->args.values[OPT_ENV], '=');
     write_pairs(&w, "headers", &c->args.values[OPT_HEADER], ':');
+    write_oauth(&w, &c->args);
     jw_object_end(&w);
     return EXIT_OK;
 }
@@ -186,7 +228,7 @@ static int mcp_remove(struct cmd *c, const struct conf *conf, const struct mcp_s
     size_t found = 0;
 
     VEC_EACH(&servers->list, s) {
-        if (!str_is(name, s->name) || s->scope < MCP_LOCAL)
+        if (!str_is(name, s->name) || s->scope < MCP_LOCAL || s->scope == MCP_PLUGIN)
             continue;
         scope = s->scope;
         found++;
@@ -339,6 +381,37 @@ static int accept_defaults(void *arg, struct str method, const struct json *para
     return 0;
 }
 
+/* Connected, after a login where that is wanted. */
+static int await_client(struct cmd *c, struct mcp_client *client, struct err *err)
+{
+    int r = mcp_client_wait(client, LIST_WAIT_MS, c->cancel, err);
+
+    for (int i = 0;
+         r < 0 && i < MCP_MAX_LOGINS && err->code == ERR_AUTH && c->args.given[OPT_LOGIN]; i++) {
+        *err = (struct err){0};
+        if (mcp_login_again(c, client, err) < 0)
+            return -1;
+        r = mcp_client_wait(client, LIST_WAIT_MS, c->cancel, err);
+    }
+    return r;
+}
+
+static int call_with_login(struct cmd *c, struct mcp_client *client,
+                           const struct mcp_request *request, struct buf *ret, struct err *err)
+{
+    int r = mcp_client_call(client, request, c->cancel, ret, err);
+
+    for (int i = 0;
+         r < 0 && i < MCP_MAX_LOGINS && err->code == ERR_AUTH && c->args.given[OPT_LOGIN]; i++) {
+        *err = (struct err){0};
+        if (mcp_login_again(c, client, err) < 0 || await_client(c, client, err) < 0)
+            return -1;
+        buf_clear(ret);
+        r = mcp_client_call(client, request, c->cancel, ret, err);
+    }
+    return r;
+}
+
 static int mcp_tools_of(struct cmd *c, struct mcp_client *client)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(32 << 20);
@@ -347,7 +420,7 @@ static int mcp_tools_of(struct cmd *c, struct mcp_client *client)
     struct jw w;
     int code = EXIT_OK;
 
-    if (mcp_client_wait(client, LIST_WAIT_MS, c->cancel, &err) < 0)
+    if (await_client(c, client, &err) < 0)
         return mcp_failed(&err);
     mcp_client_look(client, &look);
     if (c->args.given[OPT_JSON]) {
@@ -390,7 +463,7 @@ static int mcp_call_of(struct cmd *c, struct mcp_client *client, size_t at)
         say("the arguments are not a JSON object: %.*s", STR_ARG(str_clip(args, 200)));
         return EXIT_USAGE;
     }
-    if (mcp_client_wait(client, LIST_WAIT_MS, c->cancel, &err) < 0)
+    if (await_client(c, client, &err) < 0)
         return mcp_failed(&err);
     jw_init(&w, &params, 0);
     jw_object(&w);
@@ -398,7 +471,7 @@ static int mcp_call_of(struct cmd *c, struct mcp_client *client, size_t at)
     jw_kraw(&w, "arguments", args);
     jw_object_end(&w);
     request.params = buf_str(&params);
-    if (mcp_client_call(client, &request, c->cancel, &answer, &err) < 0 ||
+    if (call_with_login(c, client, &request, &answer, &err) < 0 ||
         json_parse(&arena, buf_str(&answer), &result, NULL, &err) < 0) {
         say_error(&err);
         return EXIT_FAILED;
@@ -496,6 +569,10 @@ static int mcp_look_at(struct cmd *c, struct mcp *m, struct str verb)
     }
     if (str_is(verb, "get"))
         return mcp_get(c, m, i);
+    if (str_is(verb, "login"))
+        return mcp_login(c, mcp_server_at(m, i));
+    if (str_is(verb, "logout"))
+        return mcp_logout(c, mcp_server_at(m, i));
     if (!mcp_client_at(m, i)) {
         CLEANUP(buf_release) struct buf why = BUF_INIT(2000);
         const char *status = mcp_status(m, i, &why);
@@ -543,6 +620,7 @@ static int mcp_run(struct cmd *c)
         jw_object(&w);
         jw_kcstr(&w, "url", args_get(&c->args, OPT_URL));
         write_pairs(&w, "headers", &c->args.values[OPT_HEADER], ':');
+        write_oauth(&w, &c->args);
         jw_object_end(&w);
         jw_object_end(&w);
         (void)json_parse(&arena, buf_str(&by_url), &spec.dynamic, NULL, NULL);
@@ -556,6 +634,7 @@ static int mcp_run(struct cmd *c)
     }
     for (size_t i = 0; i < notes.len; i++)
         say("%s", notes.ptr[i]);
+    mcp_login_use(net, conf);
     code = mcp_look_at(c, m, verb);
     mcp_free(m);
     net_free(net);

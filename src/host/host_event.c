@@ -16,6 +16,9 @@
 #include "host/mcp.h"
 #include "host/session.h"
 #include "json/json.h"
+#include "json/jw.h"
+#include "tasks/agents.h"
+#include "tasks/definition.h"
 
 static void keep_event(struct event **place, struct event *e)
 {
@@ -84,6 +87,22 @@ static void say_servers(struct host *h, struct event *e)
     e->show = arena_str(&e->arena, buf_str(&servers));
 }
 
+static void say_agents(struct host *h, struct event *e)
+{
+    CLEANUP(definitions_unrefp) struct definitions *l = agents_types(h->agents);
+    CLEANUP(buf_release) struct buf names = BUF_INIT((size_t)1 << 20);
+    struct jw w;
+
+    jw_init(&w, &names, JW_CLEAN);
+    jw_array(&w);
+    VEC_EACH(&l->list, it) {
+        if (!(*it)->shadowed_by)
+            jw_cstr(&w, (*it)->name);
+    }
+    jw_array_end(&w);
+    e->agents = arena_str(&e->arena, buf_str(&names));
+}
+
 /* From the threads of agents and of their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -93,8 +112,10 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
 
     if (e->kind == EVENT_TURN_DONE && is_main)
         answer_end_turn(host_goal(h), h->of_run, host_count_result(h), e);
-    if (e->kind == EVENT_TURN_STARTED && is_main)
+    if (e->kind == EVENT_TURN_STARTED && is_main) {
         say_servers(h, e);
+        say_agents(h, e);
+    }
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;

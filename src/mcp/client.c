@@ -108,7 +108,7 @@ struct mcp_client {
     enum mcp_state state;
     bool is_asked;   /* to connect anew, and has not begun */
     unsigned asking; /* threads that ask the user */
-    char error[500];
+    char error[500], scope[500];
     const char *code;
     unsigned changes;  /* of state and lists */
     int64_t failed_ms; /* when the last start failed */
@@ -230,6 +230,7 @@ void mcp_client_look(struct mcp_client *c, struct mcp_look *ret)
     if (ret->lists)
         __atomic_add_fetch(&ret->lists->refs, 1, __ATOMIC_ACQ_REL);
     memcpy(ret->error, c->error, sizeof(ret->error));
+    memcpy(ret->scope, c->scope, sizeof(ret->scope));
     ret->code = c->code ? c->code : "";
     gate_give(&c->gate);
 }
@@ -396,10 +397,21 @@ static void client_initialize(struct mcp_client *c, struct err *err)
 static int64_t on_message(void *arg, struct str json);
 static void on_undone(void *arg, int64_t id, const struct err *err);
 
+/* What the server has said about scopes stays known when its wire is gone. */
+static void note_scope(struct mcp_client *c)
+{
+    if (!c->wire || !c->wire->scope[0])
+        return;
+    gate_take(&c->gate);
+    memcpy(c->scope, c->wire->scope, sizeof(c->scope));
+    gate_give(&c->gate);
+}
+
 static void on_lost(void *arg, const struct err *err)
 {
     struct mcp_client *c = arg;
 
+    note_scope(c);
     c->is_lost = true;
     c->lost = *err;
 }
@@ -412,6 +424,7 @@ static void client_start(struct mcp_client *c)
         .server = s,
         .dir = c->spec.dir,
         .env = c->spec.env,
+        .home = c->spec.home,
         .log = c->spec.log,
         .net = c->spec.net,
         .link = c->spec.link,
@@ -773,6 +786,7 @@ static void on_undone(void *arg, int64_t id, const struct err *err)
     struct mcp_client *c = arg;
     struct client_pending *p = client_find(c, id);
 
+    note_scope(c);
     if (id == c->start_id && !c->is_refresh) {
         on_lost(c, err);
     } else if (p && p->call) {

@@ -54,6 +54,7 @@ struct mcp_look {
     enum mcp_state state;
     struct mcp_lists *lists; /* a reference of yours; NULL: never connected */
     char error[500];         /* of FAILED and NEEDS_AUTH */
+    char scope[500];         /* that a login should have, as the server said last; or empty */
     const char *code;        /* the same, in one word: "ECONNREFUSED" */
 };
 
@@ -61,6 +62,7 @@ struct mcp_client_spec {
     const struct mcp_server *server; /* lent for the client's life, as all strings here */
     const char *dir;
     char *const *env;
+    const char *home; /* where tokens of logins are; NULL: nowhere */
     const char *log;
     struct net *net;
     struct sdk_link *link;    /* NULL: there is no client with servers */

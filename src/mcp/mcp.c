@@ -79,6 +79,7 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
         .server = s,
         .dir = conf_dir(m->spec.conf),
         .env = conf_environ(m->spec.conf),
+        .home = conf_home(m->spec.conf),
         .log = s->type == MCP_STDIO ? log_path(m, s) : NULL,
         .net = m->spec.net,
         .link = m->spec.link,

@@ -17,13 +17,14 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "net/net.h"
 
 const char *mcp_scope_name(enum mcp_scope s)
 {
-    static const char *const names[] = {"managed", "dynamic", "local", "project", "user"};
+    static const char *const names[] = {"managed", "dynamic", "local", "project", "user", "plugin"};
 
     return names[s];
 }
@@ -62,6 +63,10 @@ void mcp_server_release(struct mcp_server *s)
     mem_freep(&s->problem);
     mem_freep(&s->cwd);
     mem_freep(&s->url);
+    mem_freep(&s->headers_helper);
+    mem_freep(&s->oauth_client_id);
+    mem_freep(&s->oauth_scopes);
+    mem_freep(&s->oauth_metadata_url);
     strv_release(&s->argv);
     strv_release(&s->env);
     strv_release(&s->headers);
@@ -116,13 +121,20 @@ static void expand(struct mcp_server *s, const struct conf *conf, struct str tex
 {
     while (text.len) {
         size_t at = str_find(text, STR("${"));
-        size_t end = str_chr(str_from(text, at), '}');
+        size_t end;
         struct str inner;
         struct str name;
         const char *value;
 
         buf_add(ret, str_first(text, at));
         text = str_from(text, at);
+        value = s->plugin ? plugin_variable(s->plugin, text, &end) : NULL;
+        if (value) {
+            buf_adds(ret, value);
+            text = str_from(text, end);
+            continue;
+        }
+        end = str_chr(text, '}');
         if (end >= text.len) {
             buf_add(ret, text);
             return;
@@ -237,6 +249,29 @@ static void read_ms(struct mcp_server *s, const struct json *entry, const char *
         server_fails(s, "%s is not a number of milliseconds from %lld on", key, (long long)least);
 }
 
+static char *text_of(struct mcp_server *s, const struct json *v, const char *what)
+{
+    if (v && !json_is(v, JSON_STRING))
+        server_fails(s, "%s is not a string", what);
+    return json_str(v).len ? copy(json_str(v)) : NULL;
+}
+
+static void read_login(struct mcp_server *s, const struct json *entry)
+{
+    const struct json *oauth = json_get(entry, "oauth");
+    int64_t port = json_get_i64(oauth, "callbackPort", 0);
+
+    s->headers_helper = text_of(s, json_get(entry, "headersHelper"), "headersHelper");
+    s->oauth_client_id = text_of(s, json_get(oauth, "clientId"), "oauth.clientId");
+    s->oauth_scopes = text_of(s, json_get(oauth, "scopes"), "oauth.scopes");
+    s->oauth_metadata_url =
+        text_of(s, json_get(oauth, "clientMetadataUrl"), "oauth.clientMetadataUrl");
+    if (port < 0 || port > 65535)
+        server_fails(s, "oauth.callbackPort is no port");
+    else
+        s->oauth_port = (int)port;
+}
+
 void mcp_server_read(struct mcp_server *s, const struct json *entry, const struct conf *conf)
 {
     struct jw w;
@@ -260,6 +295,10 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
             server_fails(s, "url: %s", err.text);
     }
     read_pairs(s, json_get(entry, "env"), "env", "=", conf, &s->env);
+    if (s->plugin) {
+        strv_addf(&s->env, "CLAUDE_PLUGIN_ROOT=%s", s->plugin->root);
+        strv_addf(&s->env, "CLAUDE_PLUGIN_DATA=%s", s->plugin->data);
+    }
     read_pairs(s, json_get(entry, "headers"), "headers", ": ", conf, &s->headers);
     read_names(s, json_get(tools, "allow"), "tools.allow", &s->allow);
     read_names(s, json_get(tools, "deny"), "tools.deny", &s->deny);
@@ -267,8 +306,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_ms(s, entry, "startTimeout", 1, &s->start_ms);
     s->inherits = json_get_bool(entry, "inheritEnv", s->scope != MCP_PROJECT);
     s->always_loads = json_get_bool(entry, "alwaysLoad", false);
-    if (json_get(entry, "headersHelper"))
-        server_fails(s, "headersHelper is not supported yet");
+    read_login(s, entry);
 }
 
 /* ---- All of them ---- */
@@ -399,14 +437,26 @@ static void apply_project(struct loading *l, struct mcp_server *s)
         s->gate = MCP_UNAPPROVED;
 }
 
-static void add_all(struct loading *l, const struct json *servers, enum mcp_scope scope,
-                    const char *file)
+/* Those of a plugin have its name in theirs. */
+static char *server_name(const struct plugin *plugin, struct str name)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(1000);
+
+    if (plugin)
+        buf_addf(&full, "plugin:%s:", plugin->name);
+    buf_add(&full, str_clip(name, 200));
+    return copy(buf_str(&full));
+}
+
+static void add_servers(struct loading *l, const struct json *servers, enum mcp_scope scope,
+                        const char *file, const struct plugin *plugin)
 {
     if (servers && !json_is(servers, JSON_OBJECT))
         strv_addf(&l->ret->notes, "%s: mcpServers is not an object", file);
     JSON_EACH(servers, entry) {
         struct mcp_server *s;
-        bool hidden = mcp_servers_find(l->ret, json_key(entry)) != NULL;
+        CLEANUP(mem_freep) char *name = server_name(plugin, json_key(entry));
+        bool hidden = mcp_servers_find(l->ret, str_of(name)) != NULL;
 
         if (l->ret->list.len >= MCP_MAX_SERVERS) {
             strv_addf(&l->ret->notes, "%s: more than %d MCP servers; the rest is left out", file,
@@ -414,12 +464,27 @@ static void add_all(struct loading *l, const struct json *servers, enum mcp_scop
             return;
         }
         s = vec_add(&l->ret->list);
-        *s = (struct mcp_server){.scope = scope, .hidden = hidden};
-        s->name = copy(str_clip(json_key(entry), 200));
+        *s = (struct mcp_server){.scope = scope, .hidden = hidden, .plugin = plugin};
+        s->name = TAKE_PTR(name);
         s->file = copy(str_of(file));
         mcp_server_read(s, entry, l->conf);
         apply_policy(l, s);
         apply_project(l, s);
+    }
+}
+
+static void add_all(struct loading *l, const struct json *servers, enum mcp_scope scope,
+                    const char *file)
+{
+    add_servers(l, servers, scope, file, /*plugin=*/NULL);
+}
+
+static void load_plugins(struct loading *l)
+{
+    VEC_EACH(&plugins_get(l->conf)->list, it) {
+        VEC_EACH(&(*it)->servers, object) {
+            add_servers(l, object->value, MCP_PLUGIN, object->file, *it);
+        }
     }
 }
 
@@ -588,6 +653,7 @@ static int load_all(struct loading *l, const struct json *dynamic, struct err *e
     load_project(l, top);
     add_all(l, json_get(ours, "mcpServers"), MCP_USER, own);
     add_all(l, json_get(theirs, "mcpServers"), MCP_USER, claudes);
+    load_plugins(l);
     JSON_EACH(json_get(json_get(json_get(ours, "projects"), conf_dir(l->conf)), "disabled"), v) {
         VEC_EACH(&l->ret->list, s) {
             if (str_is(json_str(v), s->name) && s->gate == MCP_READY)

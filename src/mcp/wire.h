@@ -28,6 +28,7 @@ struct wire_spec {
     const struct mcp_server *server;
     const char *dir;  /* where a process works */
     char *const *env; /* the user's */
+    const char *home; /* where tokens of logins are; NULL: nowhere */
     const char *log;  /* file for what a process writes to standard error; NULL: nowhere */
     struct net *net;
     struct sdk_link *link; /* to servers in the session's client; NULL: there is none */
@@ -52,6 +53,7 @@ struct wire {
     const struct wire_kind *kind;
     struct wire_spec spec;
     int64_t due_ms;   /* when tick() wants to be called (clock_mono_ms()); 0: never */
+    char scope[500];  /* that the server wants beside those of the login; or empty */
     char version[32]; /* of the protocol, once it is agreed on; empty: not yet */
 };
 

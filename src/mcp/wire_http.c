@@ -15,7 +15,10 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "mcp/credentials.h"
+#include "mcp/oauth.h"
 #include "mcp/server_conf.h"
+#include "mcp/token.h"
 #include "mcp/wire.h"
 #include "net/net.h"
 #include "net/sse.h"
@@ -39,12 +42,17 @@ struct http_exchange {
     struct sse *sse;
     struct buf last_id;
     int64_t retry_ms;
-    struct buf sent; /* the message, as long as it may have to be sent once more */
+    struct buf challenge; /* WWW-Authenticate of an error */
+    struct buf sent;      /* the message, as long as it may have to be sent once more */
 };
 
 struct wire_http {
     struct wire wire;
     struct strv headers;
+    struct credentials *credentials; /* that are being made or were; NULL: none were needed */
+    struct buf token;                /* among the headers; or empty */
+    bool is_waiting;                 /* for them: nothing is sent */
+    bool was_renewed;                /* and nothing has worked since */
     struct buf session;
     bool is_older; /* 2024-11-05 */
     bool is_over;
@@ -58,6 +66,7 @@ static void exchange_free(struct http_exchange *x)
     sse_free(x->sse);
     buf_release(&x->body);
     buf_release(&x->last_id);
+    buf_release(&x->challenge);
     buf_release(&x->sent);
     free(x);
 }
@@ -134,6 +143,7 @@ static struct http_exchange *http_exchange_new(struct wire_http *h, int64_t id, 
     x->retry_ms = -1;
     buf_init(&x->body, WIRE_MAX_MESSAGE);
     buf_init(&x->last_id, 2048);
+    buf_init(&x->challenge, 8192);
     buf_init(&x->sent, WIRE_MAX_MESSAGE);
     vec_push(&h->exchanges, x);
     return x;
@@ -195,6 +205,11 @@ static void take_head(struct http_exchange *x, const struct net_mail *m)
     struct str session = net_mail_header(&m->headers, "mcp-session-id");
 
     x->status = m->status;
+    buf_clear(&x->challenge);
+    if (m->status == 401 || m->status == 403)
+        buf_add(&x->challenge, net_mail_header(&m->headers, "www-authenticate"));
+    if (m->status < 300)
+        h->was_renewed = false;
     x->is_stream = m->status == 200 &&
                    str_find_nocase(str_first(type, 40), STR("text/event-stream")) < type.len;
     if (m->status < 300 && session.len && session.len < 1024 && !h->session.len)
@@ -231,6 +246,55 @@ static bool exchange_waits(struct http_exchange *x)
     return true;
 }
 
+static int start_credentials(struct wire_http *h, struct str stale, struct err *err)
+{
+    struct credentials_spec spec = {
+        .server = h->wire.spec.server,
+        .home = h->wire.spec.home,
+        .dir = h->wire.spec.dir,
+        .env = h->wire.spec.env,
+        .net = h->wire.spec.net,
+        .to = h->wire.spec.mail,
+    };
+
+    credentials_free(TAKE_PTR(h->credentials));
+    h->credentials = credentials_start(&spec, stale, err);
+    h->is_waiting = h->credentials;
+    return h->credentials ? 0 : -1;
+}
+
+/* 401: helper and token are asked once more, and the request is sent again. */
+static bool exchange_awaits_credentials(struct http_exchange *x)
+{
+    struct wire_http *h = x->wire;
+
+    if (!h->credentials || (h->was_renewed && !h->is_waiting))
+        return false;
+    h->was_renewed = true;
+    if (!h->is_waiting && start_credentials(h, buf_str(&h->token), NULL) < 0)
+        return false;
+    net_stream_unref(TAKE_PTR(x->stream));
+    x->due_ms = INT64_MAX;
+    return true;
+}
+
+/* 403: what the token may do is not enough. */
+static bool exchange_wants_scope(struct http_exchange *x, struct buf *ret_text)
+{
+    CLEANUP(buf_release) struct buf error = BUF_INIT(8192);
+    CLEANUP(buf_release) struct buf scope = BUF_INIT(sizeof(x->wire->wire.scope) - 1);
+    struct str challenge = buf_str(&x->challenge);
+
+    oauth_challenge(challenge, "error", &error);
+    oauth_challenge(challenge, "scope", &scope);
+    if (!str_is(buf_str(&error), "insufficient_scope"))
+        return false;
+    memcpy(x->wire->wire.scope, buf_cstr(&scope), scope.len + 1);
+    buf_addf(ret_text, "the login does not cover this; the server wants the scope %s",
+             buf_cstr(&scope));
+    return true;
+}
+
 static void become_older(struct wire_http *h, struct http_exchange *x)
 {
     struct err err = {0};
@@ -262,7 +326,10 @@ static void take_end(struct http_exchange *x, const struct net_mail *m)
         sse_free(TAKE_PTR(x->sse));
     }
     if (status == 401) {
-        http_lost(h, ERR_AUTH, "the server wants a login");
+        if (exchange_awaits_credentials(x))
+            return;
+        http_lost(h, ERR_AUTH, "the server wants a login: tenax mcp login %s",
+                  h->wire.spec.server->name);
     } else if (m->end.code && !x->is_stream) {
         if (x->is_get && exchange_waits(x))
             return;
@@ -289,12 +356,55 @@ static void take_end(struct http_exchange *x, const struct net_mail *m)
         x->is_answered = true;
     } else if (status >= 300 || (x->id && !h->is_older)) {
         struct str body = str_clip(str_trim(buf_str(&x->body)), 200);
+        bool wants_scope = status == 403 && exchange_wants_scope(x, &text);
 
-        buf_addf(&text, "the server answered with HTTP %d%s%.*s", status, body.len ? ": " : "",
-                 STR_ARG(body));
-        exchange_undone(x, status == 403 ? ERR_DENIED : ERR_PROTOCOL, buf_cstr(&text));
+        if (!wants_scope)
+            buf_addf(&text, "the server answered with HTTP %d%s%.*s", status, body.len ? ": " : "",
+                     STR_ARG(body));
+        exchange_undone(x,
+                        wants_scope     ? ERR_AUTH
+                        : status == 403 ? ERR_DENIED
+                                        : ERR_PROTOCOL,
+                        buf_cstr(&text));
     }
     http_drop(h, x);
+}
+
+static int http_post(struct wire_http *h, struct http_exchange *x, struct err *err)
+{
+    const char *url = h->is_older ? h->post_url : h->wire.spec.server->url;
+
+    x->is_get = false;
+    return http_start(x, "POST", url, buf_str(&x->sent), err);
+}
+
+static void take_credentials(struct wire_http *h, struct credentials_mail *m)
+{
+    struct err err = {0};
+
+    if (m->from != h->credentials)
+        return; /* of an older wire */
+    h->is_waiting = false;
+    if (m->err.code) {
+        http_lost(h, (enum err_code)m->err.code, "%s", m->err.text);
+        return;
+    }
+    strv_release(&h->headers);
+    strv_add_all(&h->headers, &m->headers);
+    buf_move(&h->token, &m->token);
+    for (size_t i = 0; i < h->exchanges.len && !h->is_over; i++) {
+        struct http_exchange *x = h->exchanges.ptr[i];
+        int r = 0;
+
+        if (x->stream || x->due_ms != INT64_MAX)
+            continue;
+        if (x->is_get)
+            r = http_start(x, "GET", h->wire.spec.server->url, STR(""), &err);
+        else if (!h->is_older || h->post_url)
+            r = http_post(h, x, &err);
+        if (r < 0)
+            http_lost(h, (enum err_code)err.code, "%s", err.text);
+    }
 }
 
 static bool http_mail(struct wire *w, struct mail *mail)
@@ -304,6 +414,10 @@ static bool http_mail(struct wire *w, struct mail *mail)
     struct http_exchange *x = NULL;
     struct err err = {0};
 
+    if (mail->kind == &credentials_mail_kind) {
+        take_credentials(h, (struct credentials_mail *)mail);
+        return true;
+    }
     if (mail->kind != &net_mail_kind)
         return false;
     VEC_EACH(&h->exchanges, it) {
@@ -332,14 +446,6 @@ static bool http_mail(struct wire *w, struct mail *mail)
 
 /* ---- What goes ---- */
 
-static int http_post(struct wire_http *h, struct http_exchange *x, struct err *err)
-{
-    const char *url = h->is_older ? h->post_url : h->wire.spec.server->url;
-
-    x->is_get = false;
-    return http_start(x, "POST", url, buf_str(&x->sent), err);
-}
-
 static int http_send(struct wire *w, struct str message, int64_t id, struct err *err)
 {
     struct wire_http *h = (struct wire_http *)w;
@@ -350,7 +456,7 @@ static int http_send(struct wire *w, struct str message, int64_t id, struct err 
         http_drop(h, x);
         return -1;
     }
-    if (h->is_older && !h->post_url) {
+    if (h->is_waiting || (h->is_older && !h->post_url)) {
         x->due_ms = INT64_MAX;
         return 0;
     }
@@ -373,13 +479,13 @@ static void http_tick(struct wire *w)
         struct err err = {0};
         int r = 0;
 
-        if (x->stream)
+        if (x->stream || h->is_waiting)
             continue;
         if (!x->is_get && h->post_url)
             r = http_post(h, x, &err);
         else if (x->is_get && x->due_ms <= now_ms)
             r = http_start(x, "GET", h->wire.spec.server->url, STR(""), &err);
-        else if (x->is_get && (!w->due_ms || x->due_ms < w->due_ms))
+        else if (x->is_get && x->due_ms != INT64_MAX && (!w->due_ms || x->due_ms < w->due_ms))
             w->due_ms = x->due_ms;
         if (r < 0)
             http_lost(h, err.code, "%s", err.text);
@@ -411,6 +517,7 @@ static void http_free(struct wire *w)
 {
     struct wire_http *h = (struct wire_http *)w;
 
+    credentials_free(TAKE_PTR(h->credentials));
     while (h->exchanges.len)
         http_drop(h, h->exchanges.ptr[0]);
     if (h->session.len && !h->is_over &&
@@ -422,6 +529,7 @@ static void http_free(struct wire *w)
     vec_release(&h->exchanges);
     strv_release(&h->headers);
     buf_release(&h->session);
+    buf_release(&h->token);
     mem_freep(&h->post_url);
     free(h);
 }
@@ -441,8 +549,21 @@ struct wire *wire_http_new(const struct wire_spec *spec, struct err *err)
     h->wire.kind = &http_kind;
     h->wire.spec = *spec;
     buf_init(&h->session, 1024);
+    buf_init(&h->token, TOKEN_MAX);
     strv_add_all(&h->headers, &spec->server->headers);
-    if (spec->server->type == MCP_SSE) {
+    if (credentials_are_needed(
+            &(struct credentials_spec){.server = spec->server, .home = spec->home}) &&
+        start_credentials(h, STR(""), err) < 0) {
+        h->is_over = true;
+        http_free(&h->wire);
+        return NULL;
+    }
+    if (spec->server->type == MCP_SSE && h->is_waiting) {
+        struct http_exchange *x = http_exchange_new(h, 0, /*is_get=*/true);
+
+        h->is_older = true;
+        x->due_ms = INT64_MAX;
+    } else if (spec->server->type == MCP_SSE) {
         struct http_exchange *x = http_exchange_new(h, 0, /*is_get=*/true);
 
         h->is_older = true;

@@ -45,8 +45,10 @@ struct run {
     bool is_settling, settles_again;
     bool is_waiting; /* for its own background agents */
     bool is_stopped;
-    bool is_judged;  /* how it ended is decided: a stop comes too late */
-    bool is_writing; /* its meta file */
+    bool is_judged;           /* how it ended is decided: a stop comes too late */
+    bool is_writing;          /* its meta file */
+    bool has_meta, meta_away; /* what stands in it */
+    enum task_state meta_state;
     int held;        /* notifications on their way to it: it does not end before they are there */
     struct buf late; /* messages to it while it waited for a slot */
     const char *stopped_by; /* "user", "parent" */

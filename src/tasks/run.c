@@ -459,7 +459,7 @@ static void write_prompt(const struct run *r, struct buf *ret)
         return;
     buf_addf(ret,
              "\n\nYou work in a git worktree of your own, %s, on the branch %s. What you change "
-             "there nobody else sees until it is merged.",
+             "there is invisible to others until it is merged.",
              r->tree.path, r->tree.branch);
     if (r->tree.left_out)
         buf_addf(ret, " %zu file%s that the caller has not committed %s not in it.",
@@ -644,7 +644,7 @@ const struct task_ops run_ops = {ops_stop, NULL};
 /* ---- On disk ---- */
 
 /* One writer at a time, and nothing after the end: *ret_by_user is as it is then. */
-static bool meta_begin(struct run *r, bool is_over, bool *ret_by_user)
+static bool meta_begin(struct run *r, enum task_state state, bool *ret_by_user)
 {
     struct agents *a = r->agents;
     bool writes;
@@ -652,8 +652,13 @@ static bool meta_begin(struct run *r, bool is_over, bool *ret_by_user)
     gate_take(&a->gate);
     while (r->is_writing)
         gate_wait(&a->gate, /*deadline_ms=*/-1);
-    writes = is_over || !r->is_judged;
+    writes =
+        task_is_over(state) ||
+        (!r->is_judged && (!r->has_meta || r->meta_state != state || r->meta_away != r->is_away));
     r->is_writing = writes;
+    r->has_meta = true;
+    r->meta_state = state;
+    r->meta_away = r->is_away;
     *ret_by_user = r->is_stopped && r->stopped_by && strcmp(r->stopped_by, "user") == 0;
     gate_give(&a->gate);
     return writes;
@@ -681,7 +686,7 @@ void meta_write(struct run *r, enum task_state state)
     struct jw w;
 
     if (!a->spec.folder || !task_look(a->spec.tasks, str_of(r->id), &arena, &v) ||
-        !meta_begin(r, is_over, &by_user))
+        !meta_begin(r, state, &by_user))
         return;
     buf_addf(&path, "%s/subagents", a->spec.folder);
     (void)file_mkdirs(buf_cstr(&path), 0700, /*err=*/NULL);

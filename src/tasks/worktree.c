@@ -26,7 +26,7 @@
 #define GIT_MS 120000
 #define GIT_MAX_OUTPUT ((size_t)4 << 20)
 #define GIT_MAX_ARGS 24
-#define MAKING_MS 5000 /* in which a git of a process that died has surely ended */
+#define MAKING_MS 60000 /* in which a git of a process that died has surely ended */
 #define TREES ".tenax/worktrees"
 #define OWNER ".owner" /* <tree>.owner: "PID START BASE BRANCH", while its agent works */
 
