@@ -370,9 +370,9 @@ int plugin_install(const struct plugin_job *job, struct str source, struct plugi
     done_init(ret);
     ret->scope = scope;
     lock = state_lock(job, &w.arena, &w.tmp, err);
-    if (lock < 0 || want_read(job, &w, source, err) < 0)
+    if (lock < 0)
         return -1;
-    if (want_all(job, &w, ret, err) == 0 &&
+    if (want_read(job, &w, source, err) == 0 && want_all(job, &w, ret, err) == 0 &&
         record_find(job->conf, &w.arena, buf_str(&ret->id), &old, err) >= 0) {
         strv_add_all(&w.record.scopes, &old.scopes);
         if (str_eq(old.surface, w.record.surface) || want_confirm(job, &w, "Install", err) == 0)

@@ -216,7 +216,7 @@ test('acp: cancelled while it streams, works, asks and waits in line, and after 
 step
  if-prompt "stream"
  chunk 4
- pace 50ms
+ pace 1s
  text A text that takes its time, so that it is certain to be interrupted before it has come to its last word, which is far away from here.
 step
  if-prompt "work"
@@ -312,18 +312,19 @@ test('acp: a goal is refused once, reached, and seen by the editor', async (t) =
 });
 
 test('acp: a goal of the editor, paused from a terminal', async (t) => {
-    await t.model('step\n if-prompt "the flag is raised"\n call Bash {"command": "echo begun; sleep 2"}\nstep\n sticky\n text Not yet.\n', { left: true });
+    await t.model('step\n if-prompt "the flag is raised"\n call Bash {"command": "echo begun; until test -e go; do sleep 0.1; done"}\nstep\n sticky\n text Not yet.\n', { left: true });
     const e = await open(t, { args: ['acp', '--permission-mode', 'bypassPermissions'] });
     const p = e.prompt(e.id, "/goal the flag is raised --check 'test -f flag' --referee checks");
     await e.seen('tool_call_update', (u) => u.status === 'in_progress');
     await t.tenax(['goal', 'pause', '--session', e.id]);
+    t.file('go', ''); // the turn that runs may end
     assert.equal((await p).stopReason, 'end_turn');
     const states = e.of('session_info_update').map((u) => u._meta?.tenax?.goal?.status).filter(Boolean);
     assert.equal(states.at(-1), 'paused');
     await e.end();
 });
 
-if (Number(process.versions.node.split('.')[0]) >= 22)
+if (Number(process.versions.node.split('.')[0]) >= 20)
     test('acpx runs a prompt with tools', async (t) => {
         await t.model(`step\n if-prompt "go"\n call Write {"file_path": "${t.dir}/out.txt", "content": "by acpx\\n"}\nstep\n text It is written.\n`);
         const out = await t.run(bin('acpx'), ['--agent', `${tenax} acp`, '--approve-all', '--cwd', t.dir, 'exec', 'go']);
