@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -30,12 +31,14 @@ void step_init(struct step *s, struct agent *a, struct turn *t)
     *s = (struct step){.agent = a, .turn = t};
     batch_init(&s->batch, a, t);
     buf_init(&s->refusal, STEP_MAX_REASON);
+    buf_init(&s->held, BUF_NO_LIMIT); /* shorter than a key */
 }
 
 void step_release(struct step *s)
 {
     batch_release(&s->batch);
     buf_release(&s->refusal);
+    buf_release(&s->held);
     buf_release(&s->system);
     vec_release(&s->entries);
     llm_call_result_release(&s->reply);
@@ -178,6 +181,25 @@ static void step_started(struct step *s, const struct llm_event *ev)
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
+/* One event for a delta, or none: a key that comes in pieces leaves in one, so that it is found
+ * wherever events are shown. At the end of its block all that is left leaves. */
+static void step_delta(struct step *s, size_t index, struct str text, bool is_last)
+{
+    size_t ready;
+    struct event *e;
+
+    buf_add(&s->held, text);
+    ready = s->held.len - (is_last ? 0 : secret_tail(buf_str(&s->held)));
+    if (!ready)
+        return;
+    e = step_event_made(s, EVENT_BLOCK_DELTA);
+    e->index = index;
+    e->block = s->block; /* the block last begun */
+    e->text = arena_str(&e->arena, str_first(buf_str(&s->held), ready));
+    buf_cut(&s->held, 0, ready);
+    agent_emit(s->agent, e, s->turn->cancel);
+}
+
 static void step_block(struct step *s, const struct llm_event *ev, enum event_kind kind)
 {
     struct event *e = step_event_made(s, kind);
@@ -188,9 +210,7 @@ static void step_block(struct step *s, const struct llm_event *ev, enum event_ki
         e->id = arena_str(&e->arena, ev->block->id);
         e->name = arena_str(&e->arena, ev->block->name);
     }
-    e->block = s->block; /* of a delta: that of the block last begun */
-    if (kind == EVENT_BLOCK_DELTA)
-        e->text = arena_str(&e->arena, ev->text);
+    e->block = s->block;
     if (kind == EVENT_BLOCK_DONE && ev->block) {
         CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
         struct step_entry entry = {.index = ev->index};
@@ -276,12 +296,14 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
         step_started(s, ev);
         break;
     case LLM_BLOCK_START:
+        buf_clear(&s->held); /* of an answer that was dropped */
         step_block(s, ev, EVENT_BLOCK_STARTED);
         break;
     case LLM_BLOCK_DELTA:
-        step_block(s, ev, EVENT_BLOCK_DELTA);
+        step_delta(s, ev->index, ev->text, /*is_last=*/false);
         break;
     case LLM_BLOCK_STOP:
+        step_delta(s, ev->index, STR(""), /*is_last=*/true);
         step_block(s, ev, EVENT_BLOCK_DONE);
         if (ev->block->kind == BLOCK_TOOL_USE)
             batch_add(&s->batch, ev->block);

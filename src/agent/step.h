@@ -46,6 +46,7 @@ struct step {
     bool open;             /* STEP_STARTED was emitted, but neither DONE, VOID nor CUT */
     bool is_cut;           /* by an interrupt */
     enum block_kind block; /* being said */
+    struct buf held;       /* the end of its text so far that may become a key: not emitted yet */
     char message_id[80];
     struct buf refusal;     /* why it refused, where the provider says */
     struct buf system;      /* the system prompt, where it is not the agent's own bytes */

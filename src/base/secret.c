@@ -11,7 +11,11 @@
 #define SECRET_MAX 128
 #define SECRET_STAY 64 /* the first ones stay; the others make room for newer ones */
 #define SECRET_TURNS (SECRET_MAX - SECRET_STAY)
-#define SECRET_MIN_LEN 8
+#define SECRET_MIN_LEN 6
+/* What is shorter may be a plain word: "ollama" as a key that nobody checks. */
+#define SECRET_LEN 8
+#define SECRET_SHORT "hidden"
+_Static_assert(sizeof(SECRET_SHORT) - 1 <= SECRET_MIN_LEN, "never longer than what it stands for");
 
 struct secret {
     struct secret *older; /* whose slot it took: another thread may still be reading it */
@@ -22,11 +26,24 @@ struct secret {
 static _Atomic(struct secret *) secrets[SECRET_MAX];
 static _Atomic size_t replaced;
 
+static bool may_be_a_word(struct str value)
+{
+    bool has_digit = false, has_letter = false;
+
+    for (size_t i = 0; i < value.len; i++) {
+        bool is_digit = value.ptr[i] >= '0' && value.ptr[i] <= '9';
+
+        has_digit = has_digit || is_digit;
+        has_letter = has_letter || !is_digit;
+    }
+    return !has_digit || !has_letter;
+}
+
 static void secret_keep(struct str value)
 {
     struct secret *s;
 
-    if (value.len < SECRET_MIN_LEN)
+    if (value.len < SECRET_MIN_LEN || (value.len < SECRET_LEN && may_be_a_word(value)))
         return;
     s = mem_alloc(sizeof(*s) + value.len + 1);
     s->older = NULL;
@@ -101,7 +118,7 @@ static void scrub_one(struct buf *text, struct str value)
         return;
     while (at < rest.len) {
         buf_add(&clean, str_first(rest, at));
-        buf_adds(&clean, SECRET_HIDDEN);
+        buf_adds(&clean, value.len < SECRET_LEN ? SECRET_SHORT : SECRET_HIDDEN);
         rest = str_from(rest, at + value.len);
         at = str_find(rest, value);
     }
@@ -133,6 +150,20 @@ void secret_scrub(struct buf *text)
         scrub_one(text, list[i]);
 }
 
+/* Whether a whole value begins before that place and ends after it. */
+static bool is_within_one(struct str text, size_t at)
+{
+    for (size_t i = 0; secret_at(i).len; i++) {
+        struct str value = secret_at(i);
+        size_t from = at >= value.len ? at - value.len + 1 : 0;
+        struct str around = str_first(text, at + value.len - 1);
+
+        if (str_has(str_from(around, from), value))
+            return true;
+    }
+    return false;
+}
+
 size_t secret_tail(struct str text)
 {
     size_t longest = 0;
@@ -141,7 +172,8 @@ size_t secret_tail(struct str text)
         struct str value = secret_at(i);
         size_t n = value.len - 1 < text.len ? value.len - 1 : text.len;
 
-        while (n > longest && !str_ends(text, str_first(value, n)))
+        while (n > longest &&
+               !(str_ends(text, str_first(value, n)) && !is_within_one(text, text.len - n)))
             n--;
         longest = n > longest ? n : longest;
     }

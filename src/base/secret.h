@@ -5,8 +5,9 @@
  * a session or its database, an error, or as a result for the model goes through secret_scrub()
  * once, at the exit. Copies of the user's own files are not changed. The first 64 values stay for
  * the life of the process; of those that follow, as the keys that a helper makes anew every few
- * minutes, the last 64 do. Shorter than 8 bytes are not registered, they would scrub plain words.
- * Looking costs one memmem() for each. Safe from any thread.
+ * minutes, the last 64 do. Values below 6 bytes are not registered, nor are values below 8 bytes
+ * that have no digit or nothing else: they would scrub plain words. Looking costs one memmem() for
+ * each. Safe from any thread.
  */
 #pragma once
 

@@ -76,15 +76,35 @@ static const struct {
     {"sk-test-123456", 0}, /* whole: it is scrubbed, not kept */
     {"sk-test-sk-te", 5},
     {"sk-test-123457", 0},
+    {"a s3cret-abcs3", 0}, /* it ends as it begins, and is not to be cut in two */
+    {"a s3cret-abcs3cret", 0},
+    {"a s3cret-abcs3 s3", 2},
 };
 
 static void tails(void **state)
 {
     (void)state;
+    secret_add(STR("s3cret-abcs3"));
     for (size_t i = 0; i < sizeof(tail_rows) / sizeof(tail_rows[0]); i++) {
         if (secret_tail(str_of(tail_rows[i].text)) != tail_rows[i].tail)
             fail_msg("%s: %zu", tail_rows[i].text, secret_tail(str_of(tail_rows[i].text)));
     }
+}
+
+/* A short key is hidden when it is no word and no number. */
+static void short_ones(void **state)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
+
+    (void)state;
+    secret_add(STR("ollama"));
+    secret_add(STR("123456"));
+    secret_add(STR("a1b2c"));
+    secret_add(STR("a1b2c3"));
+    secret_add(STR("sk-12ab"));
+    buf_adds(&text, "ollama 123456 a1b2c a1b2c3 sk-12ab");
+    secret_scrub(&text);
+    assert_string_equal(buf_cstr(&text), "ollama 123456 a1b2c hidden hidden");
 }
 
 static void masks(void **state)
@@ -170,6 +190,7 @@ UNIT_TEST(secret)
         cmocka_unit_test(tails),
         cmocka_unit_test(scrubs_the_longest),
         cmocka_unit_test(scrubs_escaped),
+        cmocka_unit_test(short_ones),
         cmocka_unit_test(masks),
         cmocka_unit_test(log_is_whole_lines_without_secrets),
         cmocka_unit_test(keys_that_change),

@@ -16,9 +16,10 @@
 
 /* Order is that of --help. */
 static const struct command *const commands[] = {
-    &cmd_goal,   &cmd_sessions,    &cmd_rewind, &cmd_config,     &cmd_trust,   &cmd_hooks,
-    &cmd_agents, &cmd_permissions, &cmd_mcp,    &cmd_auth,       &cmd_sandbox, &cmd_doctor,
-    &cmd_acp,    &cmd_app_server,  &cmd_demo,   &cmd_completion, &cmd_man,     &cmd_help,
+    &cmd_goal,  &cmd_sessions,   &cmd_rewind,      &cmd_config, &cmd_trust,
+    &cmd_hooks, &cmd_agents,     &cmd_permissions, &cmd_plugin, &cmd_mcp,
+    &cmd_auth,  &cmd_sandbox,    &cmd_doctor,      &cmd_acp,    &cmd_app_server,
+    &cmd_demo,  &cmd_completion, &cmd_man,         &cmd_help,
 };
 
 size_t cmd_count(void)
@@ -120,7 +121,7 @@ static int ask_without(struct cmd *c, struct err *err)
         return -1;
     if (!str_eq_nocase(str_trim(buf_str(&line)), STR("y")) &&
         !str_eq_nocase(str_trim(buf_str(&line)), STR("yes")))
-        return err_set(err, ERR_BAD_INPUT, "nothing was started: mend the file first");
+        return err_set(err, ERR_BAD_INPUT, "nothing was started: fix the file first");
     *err = (struct err){0};
     return 0;
 }

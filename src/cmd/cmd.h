@@ -57,6 +57,7 @@ extern const struct command cmd_hooks;
 extern const struct command cmd_man;
 extern const struct command cmd_mcp;
 extern const struct command cmd_permissions;
+extern const struct command cmd_plugin;
 extern const struct command cmd_rewind;
 extern const struct command cmd_sandbox;
 extern const struct command cmd_sessions;

@@ -228,7 +228,7 @@ static int mcp_remove(struct cmd *c, const struct conf *conf, const struct mcp_s
     size_t found = 0;
 
     VEC_EACH(&servers->list, s) {
-        if (!str_is(name, s->name) || s->scope < MCP_LOCAL)
+        if (!str_is(name, s->name) || s->scope < MCP_LOCAL || s->scope == MCP_PLUGIN)
             continue;
         scope = s->scope;
         found++;

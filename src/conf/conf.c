@@ -31,6 +31,7 @@
 #include "conf/merge.h"
 #include "conf/option.h"
 #include "conf/overlay.h"
+#include "conf/plugin.h"
 #include "conf/policy.h"
 #include "conf/setting.h"
 #include "conf/source.h"
@@ -82,6 +83,7 @@ struct conf {
     struct snapshot *refused; /* blocked by a listener; NULL: none */
     atomic_uint refreshed;    /* times */
     bool is_stale;            /* whatever the files look like */
+    struct plugin_cache plugins;
 
     struct gate gate; /* of what follows */
     bool is_busy;     /* a thread uses the fields above */
@@ -444,6 +446,7 @@ static struct conf *conf_new(const struct conf_sources *from)
 
     atomic_init(&c->refs, 1);
     gate_init(&c->gate);
+    plugin_cache_init(&c->plugins);
     for (size_t i = 0; from->args && i < OPT_COUNT; i++) {
         c->args.given[i] = from->args->given[i];
         strv_add_all(&c->args.values[i], &from->args->values[i]);
@@ -696,6 +699,7 @@ void conf_unref(struct conf *c)
         return;
     snapshot_free(atomic_load(&c->now));
     snapshot_free(c->refused);
+    plugin_cache_release(&c->plugins);
     vec_release(&c->listeners);
     gate_release(&c->gate);
     stamps_release(&c->stamps);
@@ -838,4 +842,9 @@ bool conf_lacks_trust(const struct conf *c)
 const char *conf_etc(const struct conf *c)
 {
     return c->etc ? c->etc : "/etc";
+}
+
+struct plugin_cache *conf_plugin_cache(const struct conf *c)
+{
+    return &((struct conf *)c)->plugins; /* it has a lock of its own */
 }

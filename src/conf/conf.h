@@ -30,6 +30,7 @@
 struct conf;
 struct err;
 struct json;
+struct plugin_cache;
 
 struct conf_sources {
     const char *dir;         /* start directory, absolute */
@@ -128,4 +129,5 @@ const char *conf_home(const struct conf *c); /* $TENAX_HOME, absolute; may not e
 const char *conf_user_home(const struct conf *c);
 const char *conf_claude_home(const struct conf *c);
 const char *conf_dir(const struct conf *c);
-const char *conf_etc(const struct conf *c); /* where managed things are */
+const char *conf_etc(const struct conf *c);                   /* where managed things are */
+struct plugin_cache *conf_plugin_cache(const struct conf *c); /* for conf/plugins.c */

@@ -439,7 +439,7 @@ static const struct conf_case cases[] = {
      .expect = {"allowManagedHooksOnly = false (@/etc/claude-code/managed-settings.json:1:26)"},
      .warnings = {"~/.claude/settings.json:1:26: 'allowManagedHooksOnly' counts only in managed "
                   "settings; ignored"}},
-    {.name = "managed only, and not used yet",
+    {.name = "managed only",
      .files = {{CLAUDES, "{\"allowManagedPermissionRulesOnly\":true,\"sandbox\":{\"network\":{"
                          "\"allowManagedDomainsOnly\":true}}}"},
                {OURS, "{\"strictKnownMarketplaces\":[]}"},
@@ -449,9 +449,7 @@ static const struct conf_case cases[] = {
                   "~/.claude/settings.json:1:89: 'sandbox.network.allowManagedDomainsOnly' counts "
                   "only in managed settings; ignored",
                   "~/.tenax/settings.json:1:28: 'strictKnownMarketplaces' counts only in managed "
-                  "settings; ignored",
-                  "@/etc/claude-code/managed-settings.json:1:24: 'blockedMarketplaces' is known, "
-                  "but not used by this version yet"}},
+                  "settings; ignored"}},
     {.name = "what a managed file has too is that file's",
      .files = {{OURS, "{\"permissions\":{\"deny\":[\"a\",\"b\"]}}"},
                {"etc/tenax/managed-settings.json", "{\"permissions\":{\"deny\":[\"c\",\"b\"]}}"},

@@ -12,6 +12,7 @@
 #include "base/strv.h"
 #include "conf/checkout.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 
 static void places_add(place_vec *ret, struct arena *arena, enum source_level level, bool ours,
                        const char *dir, const char *name)
@@ -67,10 +68,13 @@ static bool places_has(const place_vec *list, const char *dir, const char *folde
 bool places_leads_out(const struct place *at, const char *project, const char *path)
 {
     CLEANUP(mem_freep) char *real = path_real(path);
-    CLEANUP(mem_freep) char *top = path_real(at->added ? at->added : project);
+    CLEANUP(mem_freep)
+    char *top = path_real(at->plugin  ? at->plugin->root
+                          : at->added ? at->added
+                                      : project);
     size_t len = strlen(top);
 
-    return at->level == LEVEL_PROJECT && len > 1 &&
+    return (at->level == LEVEL_PROJECT || at->plugin) && len > 1 &&
            (strncmp(real, top, len) != 0 || real[len] != '/');
 }
 
@@ -121,12 +125,31 @@ static void places_add_project(const struct conf *conf, const char *name, struct
     }
 }
 
+/* Each file that a manifest names is one, too. */
+static void places_add_plugins(const struct conf *conf, const char *name, place_vec *ret)
+{
+    enum plugin_part part = 0;
+
+    while (part < PLUGIN_PARTS && strcmp(plugin_part_folder(part), name) != 0)
+        part++;
+    if (part == PLUGIN_PARTS)
+        return;
+    VEC_EACH(&plugins_get(conf)->list, it) {
+        const struct strv *paths = &(*it)->paths[part];
+
+        for (size_t i = 0; i < paths->len; i++)
+            vec_push(ret,
+                     ((struct place){.level = LEVEL_USER, .path = paths->ptr[i], .plugin = *it}));
+    }
+}
+
 void places_find(const struct conf *conf, const char *name, struct arena *arena, place_vec *ret)
 {
     bool claudes = conf_get_bool(conf, "claudeCompat", true);
     CLEANUP(mem_freep) char *claude = path_join(conf_etc(conf), "claude-code");
     CLEANUP(mem_freep) char *ours = path_join(conf_etc(conf), "tenax");
 
+    places_add_plugins(conf, name, ret);
     if (places_wants(conf, "user"))
         places_add_user(conf, name, arena, claudes, ret);
     if (places_wants(conf, "project"))

@@ -17,6 +17,7 @@
 #include "conf/conf.h"
 #include "conf/frontmatter.h"
 #include "conf/places.h"
+#include "conf/plugin.h"
 #include "guard/denied.h"
 #include "json/json.h"
 
@@ -31,7 +32,7 @@ static const struct {
     {STR_INIT("Proactive"),
      STR_INIT("Carry the work through without being asked for each step. Where several ways are "
               "reasonable take one, go on, and say at the end what you chose and why. Ask only "
-              "before what is hard to undo or reaches others.")},
+              "before steps that are hard to undo or affect others.")},
     {STR_INIT("Concise"),
      STR_INIT("Say as little as serves the user. The result in one to three lines; no headings, no "
               "lists where a sentence does, no summary of what the user has seen happen. Explain "
@@ -45,7 +46,7 @@ static const struct {
     {STR_INIT("Learning"),
      STR_INIT("Work so that the user learns by doing. Do the routine yourself, but leave small "
               "pieces that carry a decision (two to ten lines: a rule, an algorithm, an error "
-              "path) to the user: put a comment TODO(human) at just one place, say what is wanted, "
+              "path) to the user: put a comment TODO(human) at just one place, describe the task, "
               "which ways there are and what speaks for each, and end your turn. When it is "
               "written, look at it, say in a sentence or two what it does well or misses, and go "
               "on. Add short \"Insight:\" paragraphs where they help.")},
@@ -79,10 +80,22 @@ static int style_check(const struct style_search *s, const struct place *at, con
     CLEANUP(mem_freep) char *real = path_real(path);
 
     if (places_leads_out(at, s->project, path))
-        return err_set(err, ERR_DENIED, "'%s' is a link out of the project", path);
+        return err_set(err, ERR_DENIED, "'%s' is a link out of the %s", path,
+                       at->plugin ? "plugin" : "project");
     if (denied_has(s->denied, path) || denied_has(s->denied, real))
         return err_set(err, ERR_DENIED, "'%s' is denied by a rule Read(…)", path);
     return 0;
+}
+
+/* Of a plugin's: PLUGIN:NAME. */
+static struct str style_name(struct style_search *s, const struct place *at, struct str name)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(1000);
+
+    if (!at->plugin)
+        return name;
+    buf_addf(&full, "%s:%.*s", at->plugin->name, STR_ARG(str_clip(name, 200)));
+    return arena_str(s->arena, buf_str(&full));
 }
 
 /* 1: it is the one. 0: it is another, which is noted. */
@@ -93,7 +106,10 @@ static int style_read(struct style_search *s, const struct place *at, const char
     const struct json *head;
     struct str body;
     struct str name;
-    bool is_wanted = str_eq_nocase(stem, s->wanted);
+    bool is_wanted;
+
+    stem = style_name(s, at, stem);
+    is_wanted = str_eq_nocase(stem, s->wanted);
 
     if (style_check(s, at, path, err) < 0 || file_slurp(path, STYLE_MAX_TEXT, &text, err) < 0)
         return is_wanted ? -1 : 0;
@@ -102,7 +118,7 @@ static int style_read(struct style_search *s, const struct place *at, const char
     if (frontmatter_read(arena_str(s->arena, buf_str(&text)), s->arena, &head, &body, err) < 0)
         return is_wanted ? err_prefix(err, "%s", path) : 0;
     name = str_trim(json_get_str(head, "name"));
-    name = name.len ? name : stem;
+    name = name.len ? style_name(s, at, name) : stem;
     if (!is_wanted && !str_eq_nocase(name, s->wanted)) {
         if (s->known.len < STYLE_NAMED && !strv_has(&s->known, name))
             strv_add(&s->known, name);

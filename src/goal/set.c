@@ -345,9 +345,12 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
         r = check_limits(o, clock_wall_ms(), err); /* the checks took their time */
         if (r == 0)
             r = put_row(g, &d, o, via, err);
+        if (r > 0 && o->begins_paused && /* before an agent sees it */
+            goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("set paused"), "user", err) < 0)
+            r = -1;
         if (r > 0)
             g->directive_due = via != VIA_MODEL;
-        if (r > 0 && g->row.status != GOAL_ACTIVE)
+        if (r > 0 && g->row.status != GOAL_ACTIVE && !o->begins_paused)
             r = err_set(err, ERR_BAD_INPUT, "the goal's limits are spent before it begins");
         goal_leave(g);
         if (r == 0)

@@ -2,6 +2,7 @@
  * sandbox_job: the confinement of one job, with its environment and its way to the proxy. Any
  * thread.
  */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -162,6 +163,36 @@ static void set_cache(const struct sandbox_job *j, struct strv *env, const char 
         set_variable(env, /*always=*/false, name, path);
 }
 
+/* By descriptors: commands that run beside this one may put links in the way. */
+static void link_cargo_config(const struct sandbox_job *j, const char *home)
+{
+    static const char *const names[] = {"config.toml", "config"};
+    CLEANUP(fd_closep) int temp = open(j->temp, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP(fd_closep) int dir = -1;
+
+    if (mkdirat(temp, "cargo", 0700) < 0) /* it is there, with its links */
+        return;
+    dir = openat(temp, "cargo", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    for (size_t i = 0; dir >= 0 && i < ARRAY_LEN(names); i++) {
+        CLEANUP(mem_freep) char *path = path_join(home, names[i]);
+
+        if (file_exists(path))
+            (void)!symlinkat(path, dir, names[i]);
+    }
+}
+
+/* cargo has its downloads in its home, beside its configuration. Where it may fetch some, it gets a
+ * home that it can write; elsewhere those that were fetched earlier are of use. */
+static void set_cargo(const struct sandbox_job *j, struct strv *env)
+{
+    CLEANUP(mem_freep) char *home = path_join(j->sandbox->home, ".cargo");
+
+    if (sandbox_host(j->sandbox, STR("index.crates.io:443")) != SANDBOX_HOST_ALLOWED)
+        return;
+    set_cache(j, env, "CARGO_HOME", ".cargo/registry", "cargo");
+    link_cargo_config(j, home);
+}
+
 /* A key that tenax itself uses is none of a command's business. */
 static bool is_passed(const struct sandbox_job *j, const char *assignment)
 {
@@ -202,6 +233,7 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     set_variable(ret, /*always=*/true, "TENAX_SANDBOX", "1");
     set_cache(j, ret, "XDG_CACHE_HOME", ".cache", "cache");
     set_cache(j, ret, "npm_config_cache", ".npm", "npm");
+    set_cargo(j, ret);
     if (j->is_trial) {
         set_variable(ret, /*always=*/true, "GIT_OPTIONAL_LOCKS",
                      "0"); /* git status writes nothing */

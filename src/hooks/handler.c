@@ -31,8 +31,9 @@ struct hook_handler *hook_handler_new(const struct handler_spec *spec)
 {
     struct hook_handler *h = mem_zalloc(sizeof(*h));
     struct str *const texts[] = {
-        &h->spec.status, &h->spec.origin, &h->spec.command,       &h->spec.shell, &h->spec.prompt,
-        &h->spec.model,  &h->spec.id,     &h->spec.error_message, &h->spec.url,
+        &h->spec.status, &h->spec.origin,      &h->spec.command,     &h->spec.shell,
+        &h->spec.prompt, &h->spec.model,       &h->spec.id,          &h->spec.error_message,
+        &h->spec.url,    &h->spec.plugin_root, &h->spec.plugin_data,
     };
 
     atomic_init(&h->refs, 1);
@@ -122,5 +123,5 @@ bool hook_handler_same(const struct hook_handler *a, const struct hook_handler *
            same_list(x->args, y->args) && str_eq(x->shell, y->shell) && str_eq(x->url, y->url) &&
            same_list(x->headers, y->headers) && same_list(x->allowed, y->allowed) &&
            str_eq(x->prompt, y->prompt) && str_eq(x->model, y->model) &&
-           str_eq(condition(x), condition(y));
+           str_eq(condition(x), condition(y)) && str_eq(x->plugin_root, y->plugin_root);
 }

@@ -53,10 +53,11 @@ typedef int (*hook_fn)(void *arg, const struct hook_input *in, struct cancel *ca
 struct handler_spec {
     enum handler_type type;
     unsigned flags;
-    int64_t timeout_ms; /* 0: the event's and the type's default */
-    struct str status;  /* shown to people while it runs */
-    struct str origin;  /* "file:line:column"; empty: made at run time */
-    struct rule *only;  /* "if": it runs for calls that this speaks of; NULL: for all */
+    int64_t timeout_ms;                  /* 0: the event's and the type's default */
+    struct str status;                   /* shown to people while it runs */
+    struct str origin;                   /* "file:line:column"; empty: made at run time */
+    struct str plugin_root, plugin_data; /* of the plugin that brought it; empty: none */
+    struct rule *only; /* "if": it runs for calls that this speaks of; NULL: for all */
 
     struct str command;
     const struct strv *args; /* NULL: the command is a shell's */

@@ -23,7 +23,8 @@ static bool is_ours(struct str entry)
 
     return str_is_word_of(name, "CLAUDE_PROJECT_DIR TENAX_PROJECT_DIR CLAUDE_EFFORT TENAX_EFFORT "
                                 "CLAUDE_ENV_FILE TENAX_ENV_FILE CLAUDECODE CLAUDE_CODE_ENTRYPOINT "
-                                "CLAUDE_CODE_SESSION_ID TENAX_SESSION_ID AI_AGENT");
+                                "CLAUDE_CODE_SESSION_ID TENAX_SESSION_ID AI_AGENT "
+                                "CLAUDE_PLUGIN_ROOT CLAUDE_PLUGIN_DATA");
 }
 
 void program_place_init(struct program_place *p, struct workspace *w, const struct conf *conf)
@@ -57,7 +58,7 @@ static bool is_given(const struct strv *env, struct str entry)
 
 /* As the settings have it now. */
 static void make_env(const struct program_place *p, const struct program_input *in,
-                     struct strv *ret)
+                     const struct handler_spec *h, struct strv *ret)
 {
     const char *dir = workspace_dir(p->workspace);
     struct str effort = in->effort.len ? in->effort : conf_get_str(p->conf, "effortLevel");
@@ -84,25 +85,34 @@ static void make_env(const struct program_place *p, const struct program_input *
         strv_addf(ret, "CLAUDE_EFFORT=%.*s", STR_ARG(effort));
         strv_addf(ret, "TENAX_EFFORT=%.*s", STR_ARG(effort));
     }
+    if (h->plugin_root.len) {
+        strv_addf(ret, "CLAUDE_PLUGIN_ROOT=%s", h->plugin_root.ptr);
+        strv_addf(ret, "CLAUDE_PLUGIN_DATA=%s", h->plugin_data.ptr);
+    }
     if (in->env_file) {
         strv_addf(ret, "CLAUDE_ENV_FILE=%s", in->env_file);
         strv_addf(ret, "TENAX_ENV_FILE=%s", in->env_file);
     }
 }
 
-/* With the folder in place of its names. */
-static void add_filled(struct strv *argv, struct str text, const char *dir)
+/* Names of folders, and what takes their place. */
+struct filling {
+    const char *name, *value; /* value NULL: it stays */
+};
+#define FILLINGS 4
+
+/* With the folders in place of their names. */
+static void add_filled(struct strv *argv, struct str text, const struct filling *names)
 {
-    static const char *const names[] = {"${CLAUDE_PROJECT_DIR}", "${TENAX_PROJECT_DIR}"};
     CLEANUP(buf_release) struct buf filled = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
 
     while (text.len) {
         struct str rest = text;
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-            if (str_starts(text, str_of(names[i]))) {
-                buf_adds(&filled, dir);
-                text = str_from(text, str_of(names[i]).len);
+        for (size_t i = 0; i < FILLINGS; i++) {
+            if (names[i].value && str_starts(text, str_of(names[i].name))) {
+                buf_adds(&filled, names[i].value);
+                text = str_from(text, str_of(names[i].name).len);
                 break;
             }
         }
@@ -126,23 +136,32 @@ static bool is_plain(const char *dir)
 
 static void make_argv(const struct handler_spec *h, const char *dir, struct strv *ret)
 {
+    struct filling names[FILLINGS] = {
+        {"${CLAUDE_PROJECT_DIR}", dir},
+        {"${TENAX_PROJECT_DIR}", dir},
+        {"${CLAUDE_PLUGIN_ROOT}", h->plugin_root.len ? h->plugin_root.ptr : NULL},
+        {"${CLAUDE_PLUGIN_DATA}", h->plugin_root.len ? h->plugin_data.ptr : NULL},
+    };
+
     if (h->args) {
-        add_filled(ret, h->command, dir);
+        add_filled(ret, h->command, names);
         for (size_t i = 0; i < h->args->len; i++)
-            add_filled(ret, str_of(h->args->ptr[i]), dir);
+            add_filled(ret, str_of(h->args->ptr[i]), names);
     } else if (str_is(h->shell, "powershell")) {
         strv_adds(ret, "pwsh");
         strv_adds(ret, "-NoProfile");
         strv_adds(ret, "-NonInteractive");
         strv_adds(ret, "-Command");
-        add_filled(ret, h->command, dir); /* ${NAME} is no variable of the environment there */
+        add_filled(ret, h->command, names); /* ${NAME} is no variable of the environment there */
     } else {
         strv_adds(ret, h->shell.len ? "bash" : "/bin/sh");
         strv_adds(ret, "-c");
-        if (is_plain(dir))
-            add_filled(ret, h->command, dir); /* '${CLAUDE_PROJECT_DIR}/x' no shell would fill in */
-        else
-            strv_add(ret, h->command);
+        /* '${CLAUDE_PROJECT_DIR}/x' no shell would fill in; the others it gets as variables. */
+        for (size_t i = 0; i < FILLINGS; i++) {
+            if (names[i].value && !is_plain(names[i].value))
+                names[i].value = NULL;
+        }
+        add_filled(ret, h->command, names);
     }
 }
 
@@ -178,7 +197,7 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
         .by_person = true,
     };
 
-    make_env(p, in, &env);
+    make_env(p, in, hook_handler_spec(h), &env);
     spec.envp = (const char *const *)strv_get(&env);
     make_argv(hook_handler_spec(h), workspace_dir(p->workspace), &argv);
     spec.argv = (const char *const *)strv_get(&argv);

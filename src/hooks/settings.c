@@ -13,6 +13,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/nearest.h"
+#include "conf/plugin.h"
 #include "guard/rule.h"
 #include "hooks/point.h"
 #include "json/json.h"
@@ -21,6 +22,8 @@
 struct reading {
     const struct conf *conf;
     const struct skill_hooks *skill; /* NULL: those of the settings are read */
+    const struct plugin *plugin;     /* whose they are; NULL: no plugin's */
+    const char *file;                /* of the skill or plugin; NULL: the settings have places */
     struct hook_registry *registry;  /* NULL: nothing is registered */
     struct strv *warnings;           /* NULL: not needed */
     struct settings_rows *rows;      /* NULL: no list is made */
@@ -79,7 +82,7 @@ static bool leave_out(struct reading *r, const char *fmt, ...)
 /* Where it stands: "file:line:column"; in a skill's file, that. */
 static struct str origin_of(const struct reading *r, const char *key)
 {
-    return r->skill ? str_of(r->skill->file) : conf_origin(r->conf, key);
+    return r->file ? str_of(r->file) : conf_origin(r->conf, key);
 }
 
 enum hook_limit settings_limit(const struct conf *conf)
@@ -178,7 +181,7 @@ static void read_failure(const struct reading *r, const struct json *o, struct h
     if (!(s->flags & HANDLER_FAILURE_BLOCKS))
         return;
     if (s->flags & HANDLER_ASYNC)
-        warn(r, true, "'onFailure' has no effect on a hook that nobody waits for");
+        warn(r, true, "'onFailure' has no effect on a hook that runs in the background");
     else if (!(point_of(r->event)->flags & POINT_GUARDED))
         warn(r, true, "'onFailure' has no effect at %s", hook_event_name(r->event));
 }
@@ -290,8 +293,8 @@ static bool is_claudes(const struct reading *r)
 {
     const char *home = conf_claude_home(r->conf);
 
-    return str_has(r->origin, STR("/.claude/")) || str_has(r->origin, STR("/claude-code/")) ||
-           str_starts(r->origin, str_of(home));
+    return r->plugin || str_has(r->origin, STR("/.claude/")) ||
+           str_has(r->origin, STR("/claude-code/")) || str_starts(r->origin, str_of(home));
 }
 
 /* What no handler of its type has: a word mistyped, or one that counts elsewhere. */
@@ -338,6 +341,10 @@ static void read_handler(struct reading *r, const struct json *o)
     read_unknown(r, o, spec.type);
     if (r->skill && read_bool(r, o, "once"))
         spec.flags |= HANDLER_ONCE;
+    if (r->plugin) {
+        spec.plugin_root = str_of(r->plugin->root);
+        spec.plugin_data = str_of(r->plugin->data);
+    }
     spec.timeout_ms = read_timeout(r, o);
     spec.only = read_condition(r, o);
     h = hook_handler_new(&spec);
@@ -420,11 +427,18 @@ static void read_event(struct reading *r, const struct json *list)
         buf_addf(&key, "hooks.%.*s.%zu", STR_ARG(r->name), r->group);
         r->origin = origin_of(r, buf_cstr(&key));
         r->where.source = r->skill                                   ? HOOK_SESSION
+                          : r->file                                  ? HOOK_SETTINGS
                           : conf_is_managed(r->conf, buf_cstr(&key)) ? HOOK_MANAGED
                                                                      : HOOK_SETTINGS;
         read_group(r, group);
         r->group++;
     }
+}
+
+/* Written for another program, which has more events. */
+static bool are_others(const struct reading *r, const char *key)
+{
+    return r->plugin || (!r->file && conf_is_claudes(r->conf, key));
 }
 
 /* Whether anything there can be read, and why nothing of it would run. */
@@ -442,7 +456,7 @@ static bool read_name(struct reading *r, const struct json *list)
         if (!(point_of(r->event)->flags & POINT_IDLE))
             return true;
         r->why_never = STR("not yet run: this version never comes to this event");
-        if (json_len(list) && r->warnings && !conf_is_claudes(r->conf, buf_cstr(&key)))
+        if (json_len(list) && r->warnings && !are_others(r, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: this version never comes to this event, so nothing "
                       "runs there",
@@ -452,7 +466,7 @@ static bool read_name(struct reading *r, const struct json *list)
     r->is_later = true;
     if (point_comes_later(r->name)) {
         r->why_never = STR("not yet run: the event is known, but nothing runs there");
-        if (r->warnings && !conf_is_claudes(r->conf, buf_cstr(&key)))
+        if (r->warnings && !are_others(r, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: the event is known, but nothing runs there in this "
                       "version",
@@ -467,10 +481,10 @@ static bool read_name(struct reading *r, const struct json *list)
     return r->rows;
 }
 
-static void read_all(struct reading *r)
+static void read_all(struct reading *r, const struct json *hooks)
 {
     buf_init(&r->why_not, BUF_NO_LIMIT); /* clipped names */
-    JSON_EACH(r->skill ? r->skill->hooks : conf_get(r->conf, "hooks"), list) {
+    JSON_EACH(hooks, list) {
         r->name = str_clip(json_key(list), 80);
         if (read_name(r, list))
             read_event(r, list);
@@ -478,12 +492,24 @@ static void read_all(struct reading *r)
     buf_release(&r->why_not);
 }
 
+static void read_plugins(struct reading *r)
+{
+    VEC_EACH(&plugins_get(r->conf)->list, it) {
+        VEC_EACH(&(*it)->hooks, object) {
+            r->plugin = *it;
+            r->file = object->file;
+            read_all(r, object->value);
+        }
+    }
+}
+
 void settings_read(const struct conf *conf, struct hook_registry *registry,
                    struct strv *ret_warnings)
 {
     struct reading r = {.conf = conf, .registry = registry, .warnings = ret_warnings};
 
-    read_all(&r);
+    read_all(&r, conf_get(conf, "hooks"));
+    read_plugins(&r);
 }
 
 int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,
@@ -492,12 +518,14 @@ int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill
     struct hook_registry *fresh = hook_registry_new(settings_limit(conf));
     struct reading r = {.conf = conf,
                         .skill = skill,
+                        .plugin = skill->plugin,
+                        .file = skill->file,
                         .registry = fresh,
                         .warnings = ret_warnings,
                         .where = {.skill_root = skill->root}};
     int rc;
 
-    read_all(&r);
+    read_all(&r, skill->hooks);
     rc = hook_registry_renew_skill(registry, skill->root, fresh, err);
     hook_registry_free(fresh);
     return rc;
@@ -507,5 +535,6 @@ void settings_list(const struct conf *conf, struct settings_rows *ret)
 {
     struct reading r = {.conf = conf, .rows = ret};
 
-    read_all(&r);
+    read_all(&r, conf_get(conf, "hooks"));
+    read_plugins(&r);
 }

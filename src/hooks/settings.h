@@ -3,7 +3,8 @@
  *
  *   "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}
  *
- * Nothing here is fatal: unusable hooks are skipped, with a warning that names the place.
+ * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: unusable hooks are
+ * skipped, with a warning that names the place.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct conf;
 struct err;
 struct hook_registry;
 struct json;
+struct plugin;
 struct strv;
 
 /* What disableAllHooks and allowManagedHooksOnly leave. */
@@ -25,8 +27,9 @@ void settings_read(const struct conf *conf, struct hook_registry *r, struct strv
  * brought before, and stay until it or the session goes. ERR_TOO_BIG. */
 struct skill_hooks {
     const struct json *hooks;
-    const char *root; /* names the skill */
-    const char *file; /* where they stand */
+    const char *root;            /* names the skill */
+    const char *file;            /* where they stand */
+    const struct plugin *plugin; /* that the skill is of; NULL: none */
 };
 int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,
                         struct hook_registry *r, struct strv *ret_warnings, struct err *err);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "conf/plugin.h"
 #include "context/surroundings.h"
 #include "goal/goal.h"
 #include "guard/sandbox.h"
@@ -34,7 +35,7 @@
 #include "host/hub.h"
 #include "host/inside.h"
 #include "host/mcp.h"
-#include "host/not_yet.h"
+#include "host/plugins.h"
 #include "host/project.h"
 #include "host/reload.h"
 #include "host/resumed.h"
@@ -176,9 +177,10 @@ static void host_note_missing_tools(const struct host *h, struct strv *ret_notes
 static void host_make_workspace(struct host *h)
 {
     const struct recall *past = session_recall(h->session);
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
 
-    h->workspace =
-        workspace_new(conf_dir(h->conf), session_folder(h->session), conf_environ(h->conf));
+    plugins_environ(h->conf, &env);
+    h->workspace = workspace_new(conf_dir(h->conf), session_folder(h->session), strv_get(&env));
     h->briefing.where = (struct context_spec){
         .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
@@ -403,10 +405,10 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_sandbox(h, ret_notes);
     if (!h->source) /* once: not for those that take its place */
         grep_note(h->conf, ret_notes);
-    if (!h->source && h->is_interactive)
-        not_yet_note(h->conf, ret_notes);
-    if (!h->source)
+    if (!h->source) {
+        plugins_note(h->conf, ret_notes);
         resumed_note(h->session, h->conf, h->args, ret_notes);
+    }
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);
     host_make_reload(h);
@@ -748,13 +750,16 @@ int host_set_aliases(struct host *h, const struct strv *names, struct err *err)
 
 int host_set_schema(struct host *h, struct str schema, struct err *err)
 {
-    if (host_check_early(h, err) < 0)
-        return -1;
+    if (host_in_turn(h))
+        return err_set(err, ERR_UNSUPPORTED, "a turn is running");
+    if (str_eq(schema, buf_str(&h->schema)))
+        return 0;
     buf_clear(&h->schema);
     buf_add(&h->schema, schema);
-    if (buf_check(&h->schema, err) < 0)
-        return -1;
-    return host_make_toolbox(h, err);
+    if (buf_check(&h->schema, err) == 0 && host_make_toolbox(h, err) == 0)
+        return 0;
+    buf_clear(&h->schema);
+    return -1;
 }
 
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)

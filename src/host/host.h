@@ -122,6 +122,7 @@ struct hook_registry *host_hooks(struct host *h); /* of settings and session; ho
 /* Before the first input; ERR_UNSUPPORTED afterwards. */
 int host_set_prompt(struct host *h, const struct str *system, const struct str *append,
                     struct err *err); /* NULL: as it was */
+/* Between turns; empty: any text will do. */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
 int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */
@@ -205,6 +206,8 @@ void host_title(struct host *h, struct buf *ret); /* nothing when it has none */
 
 /* What settings files say now counts when it returns. */
 void host_reload(struct host *h);
+/* The same for which plugins are loaded. ERR_BUSY: a goal runs. */
+int host_reload_plugins(struct host *h, struct err *err);
 /* fn is called at the end of every such look, the agent's own included, one at a time. Only once,
  * before there is an agent; released with the host. */
 void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg));

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "host/inside.h"
@@ -19,10 +20,31 @@
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/provider.h"
+#include "mcp/mcp.h"
+#include "mcp/server_conf.h"
 
 void host_reload(struct host *h)
 {
     reload_look(h->reload);
+}
+
+/* Their servers end at once; those of new ones start with the next session. */
+static void stop_servers(struct host *h, const struct plugins *now)
+{
+    for (size_t i = 0; h->mcp && i < mcp_count(h->mcp); i++) {
+        const struct mcp_server *s = mcp_server_at(h->mcp, i);
+
+        if (s->plugin && !plugins_find(now, str_of(s->plugin->id)) && mcp_client_at(h->mcp, i))
+            (void)mcp_toggle(h->mcp, i, false, /*err=*/NULL);
+    }
+}
+
+int host_reload_plugins(struct host *h, struct err *err)
+{
+    if (reload_plugins(h->reload, err) < 0)
+        return -1;
+    stop_servers(h, plugins_get(h->conf));
+    return 0;
 }
 
 void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg))

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "hooks/registry.h"
@@ -87,7 +88,10 @@ static void reload_hooks(struct reload *r, struct strv *ret_notes)
 /* Copies the settings again where they were copied. */
 static void reload_apply(struct reload *r, struct strv *ret_notes)
 {
-    workspace_set_environ(r->spec.workspace, conf_environ(r->spec.conf));
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+
+    plugins_environ(r->spec.conf, &env);
+    workspace_set_environ(r->spec.workspace, strv_get(&env));
     permit_reload(r->spec.permit, r->spec.conf, ret_notes);
     reload_hooks(r, ret_notes);
     log_debug("host", "settings have changed");
@@ -171,6 +175,25 @@ int reload_set_policy(struct reload *r, const struct json *settings, struct strv
     rc = conf_set_policy(r->spec.conf, settings, ret_dropped, err);
     if (rc == 0)
         reload_refresh(r);
+    reload_end(r);
+    return rc;
+}
+
+int reload_plugins(struct reload *r, struct err *err)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    int rc = 0;
+
+    reload_begin(r);
+    if (reload_is_frozen(r)) {
+        rc = err_set(err, ERR_BUSY, "plugins cannot be changed while a goal runs");
+    } else {
+        reload_refresh(r);
+        (void)plugins_reload(r->spec.conf);
+        reload_apply(r, &notes);
+        for (size_t i = 0; i < notes.len; i++)
+            r->spec.warn(r->spec.warn_arg, str_of(notes.ptr[i]));
+    }
     reload_end(r);
     return rc;
 }

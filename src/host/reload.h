@@ -55,5 +55,7 @@ int reload_lay_over(struct reload *r, const struct json *settings, struct err *e
 /* What a program that embeds us forbids (conf_set_policy()); counts when it returns. */
 int reload_set_policy(struct reload *r, const struct json *settings, struct strv *ret_dropped,
                       struct err *err);
+/* Which plugins count is looked at anew, with the settings. ERR_BUSY: a goal runs. */
+int reload_plugins(struct reload *r, struct err *err);
 /* The user has trusted the folder: its ignored settings count from here on. */
 void reload_trust(struct reload *r);

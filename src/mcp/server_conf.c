@@ -17,13 +17,14 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "net/net.h"
 
 const char *mcp_scope_name(enum mcp_scope s)
 {
-    static const char *const names[] = {"managed", "dynamic", "local", "project", "user"};
+    static const char *const names[] = {"managed", "dynamic", "local", "project", "user", "plugin"};
 
     return names[s];
 }
@@ -120,13 +121,20 @@ static void expand(struct mcp_server *s, const struct conf *conf, struct str tex
 {
     while (text.len) {
         size_t at = str_find(text, STR("${"));
-        size_t end = str_chr(str_from(text, at), '}');
+        size_t end;
         struct str inner;
         struct str name;
         const char *value;
 
         buf_add(ret, str_first(text, at));
         text = str_from(text, at);
+        value = s->plugin ? plugin_variable(s->plugin, text, &end) : NULL;
+        if (value) {
+            buf_adds(ret, value);
+            text = str_from(text, end);
+            continue;
+        }
+        end = str_chr(text, '}');
         if (end >= text.len) {
             buf_add(ret, text);
             return;
@@ -287,6 +295,10 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
             server_fails(s, "url: %s", err.text);
     }
     read_pairs(s, json_get(entry, "env"), "env", "=", conf, &s->env);
+    if (s->plugin) {
+        strv_addf(&s->env, "CLAUDE_PLUGIN_ROOT=%s", s->plugin->root);
+        strv_addf(&s->env, "CLAUDE_PLUGIN_DATA=%s", s->plugin->data);
+    }
     read_pairs(s, json_get(entry, "headers"), "headers", ": ", conf, &s->headers);
     read_names(s, json_get(tools, "allow"), "tools.allow", &s->allow);
     read_names(s, json_get(tools, "deny"), "tools.deny", &s->deny);
@@ -425,14 +437,26 @@ static void apply_project(struct loading *l, struct mcp_server *s)
         s->gate = MCP_UNAPPROVED;
 }
 
-static void add_all(struct loading *l, const struct json *servers, enum mcp_scope scope,
-                    const char *file)
+/* Those of a plugin have its name in theirs. */
+static char *server_name(const struct plugin *plugin, struct str name)
+{
+    CLEANUP(buf_release) struct buf full = BUF_INIT(1000);
+
+    if (plugin)
+        buf_addf(&full, "plugin:%s:", plugin->name);
+    buf_add(&full, str_clip(name, 200));
+    return copy(buf_str(&full));
+}
+
+static void add_servers(struct loading *l, const struct json *servers, enum mcp_scope scope,
+                        const char *file, const struct plugin *plugin)
 {
     if (servers && !json_is(servers, JSON_OBJECT))
         strv_addf(&l->ret->notes, "%s: mcpServers is not an object", file);
     JSON_EACH(servers, entry) {
         struct mcp_server *s;
-        bool hidden = mcp_servers_find(l->ret, json_key(entry)) != NULL;
+        CLEANUP(mem_freep) char *name = server_name(plugin, json_key(entry));
+        bool hidden = mcp_servers_find(l->ret, str_of(name)) != NULL;
 
         if (l->ret->list.len >= MCP_MAX_SERVERS) {
             strv_addf(&l->ret->notes, "%s: more than %d MCP servers; the rest is left out", file,
@@ -440,12 +464,27 @@ static void add_all(struct loading *l, const struct json *servers, enum mcp_scop
             return;
         }
         s = vec_add(&l->ret->list);
-        *s = (struct mcp_server){.scope = scope, .hidden = hidden};
-        s->name = copy(str_clip(json_key(entry), 200));
+        *s = (struct mcp_server){.scope = scope, .hidden = hidden, .plugin = plugin};
+        s->name = TAKE_PTR(name);
         s->file = copy(str_of(file));
         mcp_server_read(s, entry, l->conf);
         apply_policy(l, s);
         apply_project(l, s);
+    }
+}
+
+static void add_all(struct loading *l, const struct json *servers, enum mcp_scope scope,
+                    const char *file)
+{
+    add_servers(l, servers, scope, file, /*plugin=*/NULL);
+}
+
+static void load_plugins(struct loading *l)
+{
+    VEC_EACH(&plugins_get(l->conf)->list, it) {
+        VEC_EACH(&(*it)->servers, object) {
+            add_servers(l, object->value, MCP_PLUGIN, object->file, *it);
+        }
     }
 }
 
@@ -614,6 +653,7 @@ static int load_all(struct loading *l, const struct json *dynamic, struct err *e
     load_project(l, top);
     add_all(l, json_get(ours, "mcpServers"), MCP_USER, own);
     add_all(l, json_get(theirs, "mcpServers"), MCP_USER, claudes);
+    load_plugins(l);
     JSON_EACH(json_get(json_get(json_get(ours, "projects"), conf_dir(l->conf)), "disabled"), v) {
         VEC_EACH(&l->ret->list, s) {
             if (str_is(json_str(v), s->name) && s->gate == MCP_READY)

@@ -9,6 +9,7 @@
  *   local     projects["<folder>"].mcpServers of $TENAX_HOME/mcp.json, then of ~/.claude.json
  *   project   .mcp.json, from the start folder up to the top of the checkout, nearest first
  *   user      mcpServers of $TENAX_HOME/mcp.json, then of ~/.claude.json
+ *   plugin    those of plugins, as plugin:PLUGIN:SERVER
  *
  * ${NAME} and ${NAME:-default} are expanded in command, args, env, url and headers, and nothing
  * else is: no command runs. An entry that makes no sense is kept with its problem, so that it can
@@ -29,6 +30,7 @@
 struct conf;
 struct err;
 struct json;
+struct plugin;
 
 #define MCP_MAX_SERVERS 256
 #define MCP_MAX_FILE ((size_t)4 << 20) /* bytes of ~/.claude.json and its like */
@@ -39,6 +41,7 @@ enum mcp_scope {
     MCP_LOCAL,
     MCP_PROJECT,
     MCP_USER,
+    MCP_PLUGIN,
 };
 const char *mcp_scope_name(enum mcp_scope s);                     /* "project" */
 bool mcp_scope_parse(struct str name, enum mcp_scope *ret_scope); /* local, project and user */
@@ -64,7 +67,8 @@ enum mcp_gate {
 struct mcp_server {
     char *name;
     enum mcp_scope scope;
-    char *file; /* where it is written; "--mcp-config" */
+    const struct plugin *plugin; /* whose it is; NULL: no plugin's */
+    char *file;                  /* where it is written; "--mcp-config" */
     bool hidden;
     enum mcp_gate gate;
     char *problem; /* of BROKEN and BLOCKED: why; else NULL */

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "context/style.h"
 #include "goal/goal.h"
 #include "guard/permit.h"
@@ -727,6 +728,24 @@ static int do_reload_output_styles(struct control_call *call, struct jw *w, stru
     return 0;
 }
 
+static int do_reload_plugins(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct plugins *now;
+
+    if (host_reload_plugins(call->session->host, err) < 0)
+        return -1;
+    now = plugins_get(host_conf(call->session->host));
+    jw_key(w, "plugins");
+    plugins_write(now, w);
+    jw_ki64(w, "error_count", (int64_t)now->problems.len);
+    jw_key(w, "plugin_errors");
+    plugins_write_problems(now, w);
+    jw_key(w, "commands");
+    write_commands(call->session->slash, w, /*skills_only=*/false);
+    tell_commands(call, /*answer=*/NULL);
+    return 0;
+}
+
 /* ---- our own ---- */
 
 /* Another process wants to resume the session: it can when there is nothing left to do here.
@@ -816,6 +835,7 @@ static const struct control_row {
     {"read_file", control_read_file, true},
     {"seed_read_state", control_seed_read_state},
     {"register_repo_root", control_register_repo_root},
+    {"reload_plugins", do_reload_plugins, true},
     {"reload_skills", do_reload_skills, true},
     {"reload_output_styles", do_reload_output_styles, true},
     {"rewind_files", control_rewind_files},

@@ -15,6 +15,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "conf/plugin.h"
 #include "host/asks.h"
 #include "host/feed.h"
 #include "host/host.h"
@@ -104,6 +105,22 @@ static void list_commands(struct slash *slash, struct strv *ret_names, struct st
     vec_release(&items);
 }
 
+static void list_plugins(struct peer_session *s, const struct plugins *all)
+{
+    struct jw w;
+
+    s->plugins = (struct buf)BUF_INIT(PEER_MAX_OUT);
+    s->plugin_errors = (struct buf)BUF_INIT(PEER_MAX_OUT);
+    if (all->list.len) {
+        jw_init(&w, &s->plugins, JW_CLEAN);
+        plugins_write(all, &w);
+    }
+    if (all->problems.len) {
+        jw_init(&w, &s->plugin_errors, JW_CLEAN);
+        plugins_write_problems(all, &w);
+    }
+}
+
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options)
 {
@@ -116,6 +133,7 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .options = *options,
     };
     list_commands(slash, &s->commands, &s->skills, &s->terminal);
+    list_plugins(s, plugins_get(host_conf(host)));
     buf_init(&s->first_model, 1024);
     host_model(host, &provider, &s->first_model, &window);
     s->show = (struct stream_json_session){
@@ -123,6 +141,8 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .commands = (const char *const *)strv_get(&s->commands),
         .skills = (const char *const *)strv_get(&s->skills),
         .terminal = (const char *const *)strv_get(&s->terminal),
+        .plugins = s->plugins.len ? buf_cstr(&s->plugins) : NULL,
+        .plugin_errors = s->plugin_errors.len ? buf_cstr(&s->plugin_errors) : NULL,
     };
 }
 
@@ -143,6 +163,8 @@ void peer_session_release(struct peer_session *s)
     strv_release(&s->commands);
     strv_release(&s->skills);
     strv_release(&s->terminal);
+    buf_release(&s->plugins);
+    buf_release(&s->plugin_errors);
 }
 
 struct peer *peer_new(const struct peer_spec *spec)

@@ -48,6 +48,7 @@ struct peer_session {
     struct stream_json_options options;
     struct stream_json_session show;
     struct strv commands, skills, terminal; /* of show */
+    struct buf plugins, plugin_errors;      /* the same */
     struct sdk_hooks *hooks;                /* the owner's; NULL: there is none */
     struct sdk_servers *servers;            /* the same, of the MCP servers inside it */
     bool is_initialized;                    /* by the owner */

@@ -77,7 +77,9 @@ static void render_init(struct stream_json *r, const struct event *e, struct buf
     jw_kcstr(w, "view_mode", "default");
     jw_kraw(w, "agents", e->agents.len ? e->agents : STR("[]"));
     write_names(w, "skills", r->session->skills);
-    line_empty_list(w, "plugins");
+    jw_kraw(w, "plugins", r->session->plugins ? str_of(r->session->plugins) : STR("[]"));
+    if (r->session->plugin_errors)
+        jw_kraw(w, "plugin_errors", str_of(r->session->plugin_errors));
     jw_key(w, "capabilities"); /* of the control language: what an interrupt answers */
     jw_array(w);
     jw_cstr(w, "interrupt_receipt_v1");

@@ -38,6 +38,8 @@ struct stream_json_session {
     const char *const *commands; /* that may be typed, without the slash; NULL-terminated */
     const char *const *skills;   /* those of them that are skills; NULL: none */
     const char *const *terminal; /* those that only a terminal can use; NULL: none */
+    const char *plugins;         /* JSON; NULL: none */
+    const char *plugin_errors;   /* JSON; NULL: none */
 };
 
 struct stream_json {

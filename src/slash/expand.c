@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
+#include "conf/plugin.h"
 #include "context/mention.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
@@ -71,7 +72,7 @@ static const char *find_braced(struct str s, const struct expand_values *v, size
             return rows[i].value ? rows[i].value : "";
         }
     }
-    return NULL;
+    return v->plugin ? plugin_variable(v->plugin, s, ret_len) : NULL;
 }
 
 /* How many bytes at the "$" s begins with were filled in; 0: it is only a dollar. */
@@ -333,7 +334,11 @@ static int take_hooks(const struct expansion *x, struct err *err)
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     const struct own_command *c = x->command;
     struct skill_hooks skill = {
-        .hooks = c->hooks, .root = c->is_skill ? c->dir : c->path, .file = c->path};
+        .hooks = c->hooks,
+        .root = c->is_skill ? c->dir : c->path,
+        .file = c->path,
+        .plugin = c->plugin,
+    };
     struct host *host = x->call->host;
 
     if (!c->hooks) {
@@ -369,6 +374,7 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
                 .effort = effort_name(effort),
                 .dir = c->dir,
                 .project = conf_dir(conf),
+                .plugin = c->plugin,
             },
     };
     struct str body = STR("");

@@ -4,7 +4,8 @@
  *   $ARGUMENTS            all text after the name
  *   $ARGUMENTS[0], $0 …   one word of it
  *   $name                 the word of that place in the frontmatter's `arguments`
- *   ${CLAUDE_SESSION_ID}, ${CLAUDE_EFFORT}, ${CLAUDE_SKILL_DIR}, ${CLAUDE_PROJECT_DIR}
+ *   ${CLAUDE_SESSION_ID}, ${CLAUDE_EFFORT}, ${CLAUDE_SKILL_DIR}, ${CLAUDE_PROJECT_DIR}; of a plugin
+ *                         also plugin_variable()
  *   !`command`, ```! …    its output; it must be allowed, and must succeed
  *   @path                 the file's content is appended to the text
  *
@@ -19,6 +20,7 @@
 struct buf;
 struct err;
 struct own_command;
+struct plugin;
 struct slash_call;
 
 #define EXPAND_MAX_FILES 20
@@ -32,6 +34,7 @@ struct expand_values {
     const struct strv *words; /* of them */
     const struct strv *names; /* of the words */
     const char *session, *effort, *dir, *project;
+    const struct plugin *plugin; /* whose variables count, too; NULL: none */
 };
 void expand_values(struct str text, const struct expand_values *v, bool *io_used, struct buf *ret);
 

@@ -14,6 +14,7 @@
 #include "conf/conf.h"
 #include "conf/frontmatter.h"
 #include "conf/places.h"
+#include "conf/plugin.h"
 #include "json/json.h"
 #include "slash/slash.h"
 
@@ -147,7 +148,7 @@ bool own_is_fresh(const struct own_list *l, const struct conf *conf, const struc
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     place_vec places = VEC_INIT;
-    bool fresh = true;
+    bool fresh = l->plugins == plugins_get(conf);
 
     places_of(conf, near, &arena, &places);
     VEC_EACH(&l->stamps, s) {
@@ -302,7 +303,7 @@ static int rank(const struct own_command *c)
                                  [LEVEL_FLAG] = 1,
                                  [LEVEL_MANAGED] = 2};
 
-    return 2 * levels[c->level] + c->is_skill;
+    return c->plugin ? -1 : 2 * levels[c->level] + c->is_skill;
 }
 
 /* Takes it, or says why not. */
@@ -403,7 +404,7 @@ static void read_front(struct own_list *l, const struct conf *conf, struct str t
     if (str_is(c->model, "inherit"))
         c->model = STR("");
     (void)effort_parse(json_get_str(front, "effort"), &c->effort);
-    if (c->is_skill && is_name(json_get_str(front, "name")) &&
+    if (c->is_skill && !c->plugin && is_name(json_get_str(front, "name")) &&
         !str_eq(json_get_str(front, "name"), c->name))
         c->alias = json_get_str(front, "name");
     add_rules(json_get(front, "allowed-tools"), &c->allow);
@@ -425,17 +426,21 @@ static void take_file(struct own_list *l, const struct conf *conf, const struct 
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(OWN_MAX_FILE);
     CLEANUP(mem_freep) char *dir = path_dirname(path);
-    struct own_command c = {.level = at->level, .is_skill = is_skill};
+    struct own_command c = {.level = at->level, .is_skill = is_skill, .plugin = at->plugin};
+    CLEANUP(buf_release) struct buf full = BUF_INIT(4096);
     struct err err = {0};
 
     stamp(l, path);
-    if (!is_name(name)) {
+    buf_addf(&full, "%s%s%.*s", at->plugin ? at->plugin->name : "", at->plugin ? ":" : "",
+             STR_ARG(name));
+    if (!is_name(buf_str(&full))) {
         strv_addf(&l->notes,
                   "%s is not used: its name may only have letters, digits and -_.:", path);
         return;
     }
     if (places_leads_out(at, l->project, path)) {
-        strv_addf(&l->notes, "%s is not used: it is a link that leads out of the project", path);
+        strv_addf(&l->notes, "%s is not used: it is a link that leads out of the %s", path,
+                  at->plugin ? "plugin" : "project");
         return;
     }
     if (file_slurp(path, OWN_MAX_FILE, &text, &err) < 0) {
@@ -444,7 +449,7 @@ static void take_file(struct own_list *l, const struct conf *conf, const struct 
     }
     c.path = arena_cstr(&l->arena, str_of(path));
     c.dir = arena_cstr(&l->arena, str_of(dir));
-    c.name = arena_str(&l->arena, name);
+    c.name = arena_str(&l->arena, buf_str(&full));
     if (at->near)
         c.near = arena_cstr(&l->arena, str_of(at->path));
     if (l->keeps_texts)
@@ -500,12 +505,34 @@ static void take_commands(struct own_list *l, const struct conf *conf, const str
     }
 }
 
+/* A place of a plugin may be the folder of one skill. */
+static bool take_one(struct own_list *l, const struct conf *conf, const struct place *at)
+{
+    CLEANUP(mem_freep) char *path = path_join(at->path, "SKILL.md");
+
+    if (!at->plugin || !file_exists(path))
+        return false;
+    take_file(l, conf, at, path, str_of(path_base(at->path)), /*is_skill=*/true);
+    return true;
+}
+
+/* A place of a plugin may be one file. */
+static bool take_command(struct own_list *l, const struct conf *conf, const struct place *at)
+{
+    struct str file = str_of(path_base(at->path));
+
+    if (!at->plugin || !str_ends(file, STR(".md")) || file_is_dir(at->path))
+        return false;
+    take_file(l, conf, at, at->path, str_first(file, file.len - 3), /*is_skill=*/false);
+    return true;
+}
+
 static void take_skills(struct own_list *l, const struct conf *conf, const struct place *at)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
 
     stamp(l, at->path);
-    if (!list_folder(l, at->path, &names))
+    if (take_one(l, conf, at) || !list_folder(l, at->path, &names))
         return;
     for (size_t i = 0; i < names.len; i++) {
         CLEANUP(mem_freep) char *folder = path_join(at->path, names.ptr[i]);
@@ -534,6 +561,7 @@ struct own_list *own_read(const struct conf *conf, const struct strv *near, bool
 
     atomic_store(&l->refs, 1);
     l->keeps_texts = keeps_texts;
+    l->plugins = plugins_get(conf);
     l->project = arena_cstr(&l->arena, str_of(project));
     if (conf_get_bool(conf, "disableSlashCommands", false))
         return l;
@@ -543,7 +571,8 @@ struct own_list *own_read(const struct conf *conf, const struct strv *near, bool
     places_find(conf, "skills", &arena, &skills);
     places_near(conf, near, "skills", &arena, &skills);
     VEC_EACH(&commands, at) {
-        take_commands(l, conf, at, at->path, STR(""), 0);
+        if (!take_command(l, conf, at))
+            take_commands(l, conf, at, at->path, STR(""), 0);
     }
     VEC_EACH(&skills, at) {
         take_skills(l, conf, at);

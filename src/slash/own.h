@@ -7,8 +7,9 @@
  *
  * Managed ones win over the user's, those over the project's; tenax's over Claude's, a deeper
  * folder over an upper one, a skill over a command. The name of a built-in command is never taken.
- * What loses or cannot be used is named in notes. A file whose frontmatter does not parse can be
- * run by the user, but never by the model: the frontmatter might have forbidden that.
+ * Those of a plugin are PLUGIN:NAME. What loses or cannot be used is named in notes. A file whose
+ * frontmatter does not parse can be run by the user, but never by the model: the frontmatter might
+ * have forbidden that.
  *
  * The folders near files that the session has read count too: a skill of sub/.claude/skills joins
  * when something below sub was read.
@@ -33,6 +34,8 @@
 struct conf;
 struct err;
 struct json;
+struct plugin;
+struct plugins;
 
 #define OWN_MAX_FILE ((size_t)1 << 20)
 #define OWN_MAX_COMMANDS 1000
@@ -48,16 +51,17 @@ struct own_command {
     const char *dir; /* of a skill: its folder; else where the file is */
     enum source_level level;
     bool is_skill;
-    bool is_hidden;    /* user-invocable: false, or switched off */
-    bool is_users;     /* the model may neither see nor call it */
-    bool is_broken;    /* the frontmatter does not parse: it grants nothing */
-    bool is_name_only; /* listed without its description */
-    bool forks;        /* context: fork: it runs as a subagent */
-    struct str agent;  /* the type of that subagent; empty: general-purpose */
-    struct str alias;  /* the frontmatter's name, when it differs from the folder's */
-    struct str line;   /* for the model: "description - when_to_use" */
-    struct strv paths; /* globs: listed once a matching file was read; none: always */
-    const char *near;  /* "sub/.claude/skills" that a file read has brought; NULL: none */
+    bool is_hidden;              /* user-invocable: false, or switched off */
+    bool is_users;               /* the model may neither see nor call it */
+    bool is_broken;              /* the frontmatter does not parse: it grants nothing */
+    bool is_name_only;           /* listed without its description */
+    bool forks;                  /* context: fork: it runs as a subagent */
+    struct str agent;            /* the type of that subagent; empty: general-purpose */
+    struct str alias;            /* the frontmatter's name, when it differs from the folder's */
+    struct str line;             /* for the model: "description - when_to_use" */
+    struct strv paths;           /* globs: listed once a matching file was read; none: always */
+    const struct plugin *plugin; /* whose it is; NULL: no plugin's */
+    const char *near;            /* "sub/.claude/skills" that a file read has brought; NULL: none */
     struct str model;
     enum effort effort;
     struct strv allow, deny;  /* allowed-tools, disallowed-tools: rules */
@@ -78,7 +82,8 @@ struct own_list {
     atomic_int refs;
     struct arena arena; /* of all slices */
     VEC(struct own_command) commands;
-    const char *project; /* its folder, with links followed */
+    const char *project;           /* its folder, with links followed */
+    const struct plugins *plugins; /* of then */
     bool keeps_texts;
     struct strv notes;
     VEC(struct own_stamp) stamps;

@@ -150,13 +150,12 @@ bool skill_is_listed(const struct own_command *c, const struct strv *seen, bool 
            (!c->paths.len || seen_matches(c, seen));
 }
 
-/* Managed skills, then the user's, then those of the project; by name in each. */
+/* Managed skills, then the user's, those of the project, of plugins; by name in each. */
 static int level_rank(const struct own_command *c)
 {
-    return c->level == LEVEL_MANAGED                          ? 0
-           : c->level == LEVEL_USER || c->level == LEVEL_FLAG ? 1
-           : str_chr(c->name, ':') == c->name.len             ? 2
-                                                              : 3;
+    if (c->plugin)
+        return 3;
+    return c->level == LEVEL_MANAGED ? 0 : c->level == LEVEL_USER || c->level == LEVEL_FLAG ? 1 : 2;
 }
 
 static int by_level(const void *a, const void *b)

@@ -20,6 +20,7 @@
 #include "llm/message.h"
 #include "slash/commands.h"
 #include "slash/job.h"
+#include "slash/mcp_prompt.h"
 #include "slash/own.h"
 #include "slash/own_now.h"
 #include "slash/skill_tool.h"
@@ -340,6 +341,7 @@ void slash_list(struct slash *s, struct arena *arena, slash_item_vec *ret)
                                                .is_own = true,
                                                .is_skill = c->is_skill}));
     }
+    mcp_prompt_list(s->host, arena, ret);
 }
 
 struct slash_end slash_end(struct slash *s)

@@ -19,6 +19,7 @@
 #include "slash/front.h"
 #include "slash/inside.h"
 #include "slash/job.h"
+#include "slash/mcp_prompt.h"
 #include "slash/own.h"
 #include "slash/prompt.h"
 #include "slash/skill_tool.h"
@@ -278,6 +279,13 @@ static int slash_run_own(struct slash *s, struct job *j, struct err *ret_err)
         return slash_run_apart(s, j, own, ret_err);
     if (c && !c->is_hidden) {
         slash_run_call(s, j, c);
+        return 0;
+    }
+    if (!c && mcp_prompt_is(s->host, buf_str(&j->name), s->cancel)) {
+        j->command = &slash_mcp_prompt_entry;
+        buf_insert(&j->args, 0, STR(" "));
+        buf_insert(&j->args, 0, buf_str(&j->name));
+        slash_run_call(s, j, /*own=*/NULL);
         return 0;
     }
     if (slash_is_path(buf_str(&j->name)))

@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "conf/places.h"
+#include "conf/plugin.h"
 #include "json/json.h"
 #include "tasks/words.h"
 
@@ -121,7 +122,7 @@ bool definitions_are_fresh(const struct definitions *l, const struct conf *conf)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     place_vec places = VEC_INIT;
-    bool fresh = true;
+    bool fresh = l->plugins == plugins_get(conf);
 
     places_of(conf, &arena, &places);
     VEC_EACH(&l->stamps, s) {
@@ -144,8 +145,36 @@ static int is_entry(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-static void take_folder(struct definitions *l, const char *folder, enum definition_source source,
-                        bool is_trusted, unsigned depth)
+/* What is taken, and from where. */
+struct taking {
+    const struct place *place;
+    enum definition_source source;
+    bool is_trusted;
+};
+
+static void take_file(struct definitions *l, const struct taking *t, const char *path)
+{
+    const struct plugin *plugin = t->place->plugin;
+    struct definition *d;
+
+    stamp(l, path);
+    if (plugin && places_leads_out(t->place, plugin->root, path)) {
+        strv_addf(&l->problems, "%s:1: it is a link that leads out of the plugin", path);
+        return;
+    }
+    d = definition_read_file(l, path, t->source, t->is_trusted);
+    if (d && plugin) {
+        CLEANUP(buf_release) struct buf name = BUF_INIT(1000);
+
+        buf_addf(&name, "%s:%s", plugin->name, d->name);
+        d->name = arena_cstr(&l->arena, buf_str(&name));
+    }
+    if (d)
+        definitions_add(l, d);
+}
+
+static void take_folder(struct definitions *l, const struct taking *t, const char *folder,
+                        unsigned depth)
 {
     struct dirent **names = NULL;
     int n = scandir(folder, &names, is_entry, alphasort);
@@ -160,14 +189,9 @@ static void take_folder(struct definitions *l, const char *folder, enum definiti
             continue;
         if (file_is_dir(path)) {
             if (depth < DEFINITION_MAX_DEPTH)
-                take_folder(l, path, source, is_trusted, depth + 1);
+                take_folder(l, t, path, depth + 1);
         } else if (is_file) {
-            struct definition *d;
-
-            stamp(l, path);
-            d = definition_read_file(l, path, source, is_trusted);
-            if (d)
-                definitions_add(l, d);
+            take_file(l, t, path);
         }
     }
     free(names); /* the same */
@@ -183,12 +207,18 @@ static void take_places(struct definitions *l, const struct conf *conf)
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     place_vec places = VEC_INIT;
 
+    l->plugins = plugins_get(conf);
     places_of(conf, &arena, &places);
     VEC_EACH(&places, p) {
-        enum definition_source source = sources[p->level];
-        bool is_trusted = source != DEFINITION_PROJECT || conf_is_trusted(conf);
+        struct taking t = {.place = p, .source = sources[p->level]};
 
-        take_folder(l, p->path, source, is_trusted, 0);
+        if (p->plugin)
+            t.source = DEFINITION_PLUGIN;
+        t.is_trusted = !p->plugin && (t.source != DEFINITION_PROJECT || conf_is_trusted(conf));
+        if (p->plugin && !file_is_dir(p->path))
+            take_file(l, &t, p->path);
+        else
+            take_folder(l, &t, p->path, 0);
     }
     vec_release(&places);
     if (l->entries > DEFINITION_MAX_ENTRIES)

@@ -28,6 +28,7 @@ struct buf;
 struct conf;
 struct err;
 struct json;
+struct plugins;
 
 #define DEFINITION_MAX_FILE ((size_t)1 << 20)
 #define DEFINITION_MAX 1000
@@ -77,6 +78,7 @@ struct definitions {
     struct strv notes;             /* the same, of what does no harm */
     VEC(struct definition_stamp) stamps;
     size_t entries;
+    const struct plugins *plugins; /* of then */
 };
 
 /* more: a JSON object of an SDK's definitions, or empty. ERR_BAD_INPUT: --agents or `more` is no

@@ -253,7 +253,9 @@ static void read_members(struct reading *r, struct definition *d, const struct j
             buf_addf(&text, "the key %.*s is unknown", STR_ARG(str_clip(json_key(v), 100)));
             say(r, &r->list->notes, json_key(v), buf_cstr(&text));
         } else if (keys[i].needs_trust && !is_trusted) {
-            buf_addf(&text, "%s is left out: the folder is not trusted", keys[i].name);
+            buf_addf(&text, "%s is left out: %s", keys[i].name,
+                     d->source == DEFINITION_PLUGIN ? "an agent of a plugin may not have it"
+                                                    : "the folder is not trusted");
             say(r, &r->list->notes, json_key(v), buf_cstr(&text));
         } else if (keys[i].read && !json_is(v, JSON_NULL)) {
             keys[i].read(r, d, v);

@@ -2,6 +2,7 @@
  * mcp: a pretend MCP server on standard input and output, well behaved or not: fake-mcp [KIND]
  *
  *   resources tools none, resources manual and logo, instructions
+ *   prompts   tools none, prompts greet (name, about) and talk
  *   (none)    tools echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers 10
  * s later, with progress) noise     writes lines that are no messages all the time      silent
  * answers nothing exits     ends with code 3 and a word about it                huge     sends a
@@ -165,6 +166,31 @@ static void read_resource(struct str id, const struct json *params)
         answer(id, "\"error\":{\"code\":-32002,\"message\":\"Resource not found\"}");
 }
 
+static void get_prompt(struct str id, const struct json *params)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    const struct json *args = json_get(params, "arguments");
+    struct jw w;
+
+    if (str_is(json_get_str(params, "name"), "talk")) {
+        answer(id, "\"result\":{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+                   "\"text\":\"ping\"}},{\"role\":\"assistant\",\"content\":{\"type\":\"text\","
+                   "\"text\":\"pong\"}}]}");
+        return;
+    }
+    jw_init(&w, &text, 0);
+    jw_str_begin(&w);
+    jw_str_part(&w, STR("Greet "));
+    jw_str_part(&w, json_get_str(args, "name"));
+    jw_str_part(&w, STR(", about "));
+    jw_str_part(&w, json_get_str(args, "about"));
+    jw_str_end(&w);
+    answer(id,
+           "\"result\":{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+           "\"text\":%s}}]}",
+           buf_cstr(&text));
+}
+
 static void take(struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -191,6 +217,16 @@ static void take(struct str line)
                "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"resources\":{}"
                "},\"instructions\":\"Read the manual first.\",\"serverInfo\":{\"name\":\"fake\","
                "\"version\":\"1\"}}");
+    else if (str_is(method, "initialize") && strcmp(kind, "prompts") == 0)
+        answer(id,
+               "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"prompts\":{}},"
+               "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
+    else if (str_is(method, "prompts/list"))
+        answer(id, "\"result\":{\"prompts\":[{\"name\":\"greet\",\"description\":\"Greets\","
+                   "\"arguments\":[{\"name\":\"name\",\"required\":true},{\"name\":\"about\"}]},"
+                   "{\"name\":\"talk\"}]}");
+    else if (str_is(method, "prompts/get"))
+        get_prompt(id, json_get(m, "params"));
     else if (str_is(method, "resources/list"))
         answer(id, "\"result\":{\"resources\":[{\"uri\":\"test://manual\",\"name\":\"manual\"},{"
                    "\"uri\":\"test://logo\",\"name\":\"logo\",\"mimeType\":\"image/png\"}]}");

@@ -81,6 +81,7 @@ struct goal_options {
     bool has_referee;
     bool on_deny_skip; /* --on-deny skip; else block */
     bool auto_resume;
+    bool begins_paused; /* of a client: nothing starts before the user resumes it */
 };
 #define GOAL_MAX_TURNS 500
 void goal_options_release(struct goal_options *o);

@@ -207,7 +207,6 @@ void acp_cancel(struct acp_view *v)
 {
     if (!v->prompts.len && !v->in_turn && !v->is_running)
         return;
-    acp_asks_refuse(v);
     /* The first one last: those that wait must not begin when it ends. */
     for (size_t i = v->prompts.len; i > 1; i--)
         v->prompts.ptr[i - 1]->is_cancelled = true;
@@ -217,6 +216,7 @@ void acp_cancel(struct acp_view *v)
     for (size_t i = v->prompts.len; i > 0; i--)
         cancel_prompt(v, v->prompts.ptr[i - 1]);
     interrupt(v);
+    acp_asks_refuse(v); /* not before: with a no, the agent would ask the model what now */
     view_take_back_asks(v->view);
 }
 

@@ -147,6 +147,7 @@ static int set_objective(struct call_chore *c, bool exists, bool *io_turn, struc
     buf_add(&what.text, str_trim(json_get_str(c->call->params, "objective")));
     if (!exists)
         (void)json_i64(budget, &what.options.token_budget);
+    what.options.begins_paused = str_is(json_get_str(c->call->params, "status"), "paused");
     return goal_apply(c, &what, io_turn, err);
 }
 
@@ -202,6 +203,8 @@ static int goal_set(struct call_chore *c, struct err *err)
     if (json_get_str(p, "status").len && set_status(c, row.status, &turn, err) < 0)
         return -1;
     host_write_goal(h);
+    /* One that was set and paused at once begins no turn. */
+    turn = turn && goal_get(host_goal(h), &arena, &row, err) > 0 && row.status == GOAL_ACTIVE;
     return turn ? host_wake(h, err) : 0;
 }
 

@@ -232,8 +232,10 @@ static void write_opened(struct codex_view *v, const struct store_session *row,
     write_null(&w, "activePermissionProfile");
     jw_kcstr(&w, "reasoningEffort", effort == EFFORT_UNSET ? NULL : effort_name(effort));
     if (is_resumed) {
-        write_null(&w, "turnsBackwardsCursor");
-        write_null(&w, "itemsBackwardsCursor");
+        /* No number: a list that goes backwards begins at its newest. Clients take null for none.
+         */
+        jw_kcstr(&w, "turnsBackwardsCursor", "newest");
+        jw_kcstr(&w, "itemsBackwardsCursor", "newest");
     }
     jw_object_end(&w);
 }

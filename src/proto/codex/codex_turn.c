@@ -424,8 +424,9 @@ static void send_run(struct call_chore *c)
     }
     if (t->effort.len && effort_parse(buf_str(&t->effort), &effort))
         host_set_effort(h, effort);
-    if (t->schema.len)
-        (void)host_set_schema(h, buf_str(&t->schema), /*err=*/NULL);
+    /* Of this turn alone; what joins a turn does not change its form. */
+    if (!host_in_turn(h) && host_set_schema(h, buf_str(&t->schema), &c->err) < 0)
+        return;
     (void)slash_send(c->live->slash, &t->input, &c->err);
 }
 
@@ -576,9 +577,10 @@ void codex_interrupt(struct codex_view *v)
 {
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
 
-    codex_asks_refuse(v);
+    /* Before its questions are refused: with a no, the agent would ask the model what now. */
     slash_interrupt(v->view->live->slash);
     host_interrupt(v->view->live->host, /*drop_queued=*/false, &queued);
+    codex_asks_refuse(v);
 }
 
 /* Of a turn that is still on its way: it is interrupted when it has come. */

@@ -41,6 +41,7 @@ void items_release(struct items *s)
     }
     vec_release(&s->turns);
     buf_release(&s->message);
+    buf_release(&s->answer);
 }
 
 struct turn *items_running(const struct items *s)
@@ -197,10 +198,34 @@ static void on_block(struct items *s, struct turn *t, const struct event *e)
     }
 }
 
+/* An answer in the form that the client wants is a call here, and a message there. */
+static bool is_answer(const struct event *e)
+{
+    return str_is(e->name, "StructuredOutput");
+}
+
+static void say_answer(struct items *s, struct turn *t, const struct event *e)
+{
+    struct item *it = begin_item(s, t, ITEM_AGENT, e->id, e->time_ms);
+
+    say_started(s, t, it);
+    buf_add(&it->text, buf_str(&s->answer));
+    if (s->item_delta)
+        s->item_delta(s->arg, t, it, buf_str(&s->answer));
+    end_item(s, t, it, ITEM_COMPLETED, e->time_ms);
+}
+
 static void on_tool_started(struct items *s, struct turn *t, const struct event *e)
 {
     struct item *it = find_item(t, e->id);
 
+    if (is_answer(e)) {
+        if (!s->answer.max)
+            buf_init(&s->answer, ITEM_MAX_TEXT);
+        buf_clear(&s->answer);
+        buf_add(&s->answer, e->json);
+        return;
+    }
     if (it)
         return;
     it = begin_item(s, t, kind_of(e->name), e->id, e->time_ms);
@@ -245,6 +270,11 @@ static void on_tool_done(struct items *s, struct turn *t, const struct event *e)
 {
     struct item *it;
 
+    if (is_answer(e)) {
+        if (!e->is_error)
+            say_answer(s, t, e);
+        return;
+    }
     on_tool_started(s, t, e); /* of a call that was refused before it began */
     it = find_item(t, e->id);
     if (it->status != ITEM_RUNNING)

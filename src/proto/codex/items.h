@@ -80,6 +80,7 @@ struct items {
     void *arg;
     VEC(struct turn *) turns; /* the last one may run */
     struct buf message;       /* id of the answer that is being said */
+    struct buf answer;        /* in the form that the client wants, as the call has it */
     size_t blocks;            /* of it, so far */
 };
 

@@ -36,6 +36,7 @@
 #define HTTP_MAX_SESSIONS 64
 #define HTTP_READ_MS (30 * 1000) /* for a whole request */
 #define HTTP_WRITE_MS (30 * 1000)
+#define HTTP_LAST_MS 2000 /* for the client to close its side */
 #define HTTP_TOKEN 40
 #define HTTP_SESSION 32
 
@@ -494,13 +495,15 @@ static void conn_thread(void *arg)
 {
     struct http_conn *c = arg;
     struct listener *l = c->listener;
-    char skipped[4096];
+    int64_t until_ms;
 
     conn_serve(c);
     shutdown(c->fd, SHUT_WR);
     /* Closing with bytes unread would take the answer away from the client again. */
-    for (int i = 0; i < 64 && recv(c->fd, skipped, sizeof(skipped), MSG_DONTWAIT) > 0; i++)
-        ;
+    until_ms = clock_mono_ms() + HTTP_LAST_MS;
+    buf_clear(&c->in);
+    while (clock_mono_ms() < until_ms && conn_read_some(c, until_ms) == 0)
+        buf_clear(&c->in);
     close(c->fd);
     buf_release(&c->in);
     ticket_release(&c->writing);

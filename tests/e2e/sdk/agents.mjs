@@ -1,6 +1,6 @@
 // Agents that the client brings, and what it hears of them.
 import assert from 'node:assert/strict';
-import { test } from './harness.mjs';
+import { promise, test } from './harness.mjs';
 
 const hook = (fn, matcher) => [{ matcher, hooks: [fn] }];
 const all = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
@@ -73,7 +73,14 @@ test('agents: one in the background is stopped by the client', async (t) => {
           sticky
           text Heard.
     `);
-    const q = t.query('go', { ...all, agents: scout });
+    // The SDK stops listening to us when the first result comes, unless there is more to say: the agent's
+    // first call may come later.
+    const over = promise();
+    async function* input() {
+        yield { type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' };
+        await over;
+    }
+    const q = t.query(input(), { ...all, agents: scout });
     const lines = [];
     let ended = false;
     for await (const m of q) {
@@ -84,6 +91,7 @@ test('agents: one in the background is stopped by the client', async (t) => {
         }
         if (m.type === 'system' && m.subtype === 'task_notification') {
             assert.equal(m.status, 'stopped');
+            over.keep();
             break;
         }
     }

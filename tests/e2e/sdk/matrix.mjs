@@ -198,18 +198,28 @@ option('planModeInstructions', 'say how to plan', { permissionMode: 'plan', plan
 option('toolAliases', 'lead to another tool', { ...bypass, toolAliases: { Shell: 'Bash' } }, call('Shell', echo), (got, t) => assert.ok(existsSync(join(t.dir, 'made'))));
 option('toolAliases', 'are permitted as what they stand for', { disallowedTools: ['Bash(touch:*)'], ...bypass, toolAliases: { Shell: 'Bash' } }, call('Shell', echo),
     (got, t) => assert.ok(!existsSync(join(t.dir, 'made'))));
-option('agents', 'are answered', { agents: { a: { description: 'd', prompt: 'p' } } }, ok, said('ok'));
-option('agent', 'is answered', { agent: 'a' }, ok);
-option('skills', 'all', { skills: 'all' }, ok, said('ok'));
-option('skills', 'a list', { skills: ['a'] }, ok, said('ok'));
+const oracle = { oracle: { description: 'Knows it all', prompt: 'You are the oracle.' } };
+option('agents', 'can be started', { agents: oracle }, ok, (got, t) => {
+    assert.ok(got.init.agents.includes('oracle'));
+    assert.match(JSON.stringify(t.requests()[0]), /Knows it all/);
+});
+option('agents', 'work on their own prompt', { agents: oracle, ...bypass },
+    'step\n if-system "You are the oracle."\n text It will rain.\nstep\n call Agent {"description": "ask", "prompt": "tell me", "subagent_type": "oracle", "run_in_background": false}\nstep\n if-result "It will rain."\n text done\n', said('done'));
+option('agent', 'is what the session is', (t) => {
+    t.file('.claude/agents/oracle.md', '---\nname: oracle\ndescription: Knows it all\nmodel: haiku\ntools: Read\n---\nYou are the oracle.\n');
+    return { agent: 'oracle' };
+}, ok, (got) => { assert.equal(got.init.model, 'claude-haiku-4-5'); assert.ok(!got.init.tools.includes('Bash')); });
+const two_skills = (t) => ['tidy', 'wash'].forEach((name) => t.file(`.claude/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: How to ${name}\n---\nDo it.\n`));
+option('skills', 'all', (t) => { two_skills(t); return { skills: 'all' }; }, ok, (got) => assert.ok(['tidy', 'wash'].every((name) => got.init.skills.includes(name))));
 option('plugins', 'are answered', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }] }; }, ok, said('ok'));
 option('pluginDelivery', 'initialize', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }], pluginDelivery: 'initialize' }; }, ok, said('ok'));
 option('promptSuggestions', 'are refused visibly', { promptSuggestions: true }, ok, refused('promptSuggestions'));
 
 // ---- servers ----
-option('mcpServers', 'on the command line', { mcpServers: { db: { command: 'true' } } }, ok, said('ok'));
-option('mcpServersDelivery', 'initialize', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'initialize' }, ok, said('ok'));
-option('mcpServersDelivery', 'argv', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'argv' }, ok, said('ok'));
+const has_db = (got) => assert.ok(got.init.mcp_servers.some((s) => s.name === 'db'));
+option('mcpServers', 'are named at the start', { mcpServers: { db: { command: 'true' } } }, ok, has_db);
+option('mcpServersDelivery', 'initialize', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'initialize' }, ok, has_db);
+option('mcpServersDelivery', 'argv', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'argv' }, ok, has_db);
 option('strictMcpConfig', 'leaves out servers of files', (t) => { t.file('.mcp.json', '{"mcpServers":{"filed":{"command":"true"}}}'); return { strictMcpConfig: true }; }, ok,
     (got) => assert.ok(!got.init.mcp_servers.some((s) => s.name === 'filed')));
 option('onElicitation', 'is accepted', { onElicitation: async () => ({ action: 'decline' }) }, ok, said('ok'));
@@ -282,8 +292,15 @@ method('supportedModels', 'begins with the default and aliases', async (q) => {
     for (const alias of ['sonnet', 'opus', 'haiku']) assert.ok(models.some((m) => m.value === alias), alias);
     assert.equal(models.filter((m) => m.current).length, 1);
 });
-method('supportedAgents', 'is a list', async (q) => assert.ok(Array.isArray(await q.supportedAgents())));
-method('mcpServerStatus', 'is a list', async (q) => assert.ok(Array.isArray(await q.mcpServerStatus())));
+method('supportedAgents', 'names those that are there', async (q) => {
+    const names = (await q.supportedAgents()).map((a) => a.name);
+    for (const name of ['general-purpose', 'Explore', 'Plan']) assert.ok(names.includes(name), names.join(' '));
+});
+method('mcpServerStatus', 'has the server and how it is', async (q) => {
+    const [db] = await q.mcpServerStatus();
+    assert.equal(db.name, 'db');
+    assert.ok(['pending', 'failed', 'connected'].includes(db.status), db.status);
+}, ok, { mcpServers: { db: { command: 'true' } } });
 method('accountInfo', 'names the key', async (q) => assert.equal((await q.accountInfo()).apiKeySource, 'ANTHROPIC_API_KEY'));
 method('getContextUsage', 'counts', async (q) => assert.ok((await q.getContextUsage()).totalTokens > 0));
 method('usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET', 'answers', async (q) => assert.ok((await q.usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET()).session));

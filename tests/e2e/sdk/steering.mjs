@@ -579,9 +579,10 @@ test('a process that is started before it is needed', async (t) => {
     assert.equal(got.result.result, 'Ready.');
 });
 
-test('what is not supported yet is said', async (t) => {
+test('agents of the client are named beside those of tenax', async (t) => {
     await t.model('step\n text ok\n');
     const got = await t.ask('go', { agents: { reviewer: { description: 'reviews', prompt: 'You review.' } } });
     assert.equal(got.result.result, 'ok');
-    assert.match(got.of('system/informational')[0].content, /agents/);
+    assert.deepEqual(got.of('system/informational'), []);
+    for (const name of ['reviewer', 'general-purpose']) assert.ok(got.init.agents.includes(name), name);
 });

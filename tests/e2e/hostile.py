@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Clients that break the rules: `tenax acp` and `tenax app-server` answer with the error that JSON-RPC has for it,
+and the connection, its other requests and its sessions go on.
+
+    hostile.py BUILD
+"""
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.abspath(sys.argv[1])
+TENAX = os.path.join(BUILD, 'src/tenax')
+PATIENCE_S = 60
+NOBODY = '00000000-0000-4000-8000-000000000000'
+SCENARIO = '''
+step
+ if-prompt "and now"
+ text Again.
+step
+ if-prompt "do the work"
+ text Before.
+ call Bash {"command": "echo begun; sleep 300"}
+step
+ if-prompt "do ask"
+ call Bash {"command": "touch asked"}
+step
+ sticky
+ text Fine.
+'''
+
+
+class Peer:
+    """One run of tenax, spoken to in bytes."""
+
+    def __init__(self, stage, *args):
+        env = {'PATH': os.environ['PATH'], 'HOME': stage, 'TENAX_TEST_SANDBOX': 'none', 'TMPDIR': stage}
+        for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
+            if name in os.environ:
+                env[name] = os.environ[name]
+        self.dir = os.path.join(stage, 'work')
+        self.is_bare = args[0] == 'app-server'
+        self.child = subprocess.Popen([TENAX, *args, '--model', f'scripted/{stage}/scenario'], env=env, cwd=self.dir,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.heard = b''
+        self.last = 1000
+
+    def write(self, data):
+        # A client that stalls: what tenax says meanwhile is read, so that neither waits for the other.
+        os.set_blocking(self.child.stdin.fileno(), False)
+        at = 0
+        view = memoryview(data)
+        until = time.monotonic() + PATIENCE_S
+        while at < len(data):
+            assert time.monotonic() < until, 'tenax does not read'
+            r, w, _ = select.select([self.child.stdout], [self.child.stdin], [], 1)
+            if r:
+                self.heard += os.read(self.child.stdout.fileno(), 1 << 16)
+            if w:
+                at += os.write(self.child.stdin.fileno(), view[at:at + (1 << 16)])
+
+    def line(self, what):
+        if not isinstance(what, (str, bytes)):
+            if not self.is_bare and isinstance(what, dict):
+                what = {'jsonrpc': '2.0', **what}
+            what = json.dumps(what)
+        self.write((what if isinstance(what, bytes) else what.encode()) + b'\n')
+
+    def message(self):
+        until = time.monotonic() + PATIENCE_S
+        while b'\n' not in self.heard:
+            r, _, _ = select.select([self.child.stdout], [], [], max(0, until - time.monotonic()))
+            assert r, 'nothing comes'
+            data = os.read(self.child.stdout.fileno(), 1 << 16)
+            assert data, 'tenax has ended'
+            self.heard += data
+        line, self.heard = self.heard.split(b'\n', 1)
+        m = json.loads(line)
+        assert self.is_bare or m['jsonrpc'] == '2.0', line
+        return m
+
+    def until(self, test):
+        while True:
+            m = self.message()
+            if test(m):
+                return m
+
+    def answer(self, of):
+        return self.until(lambda m: 'method' not in m and m.get('id') == of)
+
+    def ask(self, method, params):
+        self.last += 1
+        self.line({'id': self.last, 'method': method, 'params': params})
+        return self.answer(self.last)
+
+    def refused(self, m, code, words=''):
+        error = m.get('error')
+        assert error and error['code'] == code, f'{code} expected: {m}'
+        assert error['message'] and '\n' not in error['message'] and words in error['message'], m
+
+    def alive(self):
+        method = 'thread/loaded/list' if self.is_bare else 'session/list'
+        assert 'result' in self.ask(method, {})
+
+    def initialize(self):
+        params = {'clientInfo': {'name': 'x', 'version': '1'}} if self.is_bare else {'protocolVersion': 1}
+        assert 'result' in self.ask('initialize', params)
+
+    def open(self):
+        if self.is_bare:
+            return self.ask('thread/start', {'cwd': self.dir, 'approvalPolicy': 'untrusted'})['result']['thread']['id']
+        return self.ask('session/new', {'cwd': self.dir, 'mcpServers': []})['result']['sessionId']
+
+    def prompt(self, session, text):
+        self.last += 1
+        params = {'threadId': session, 'input': [{'type': 'text', 'text': text}]} if self.is_bare else \
+            {'sessionId': session, 'prompt': [{'type': 'text', 'text': text}]}
+        self.line({'id': self.last, 'method': 'turn/start' if self.is_bare else 'session/prompt', 'params': params})
+        return self.last
+
+    def is_ask(self, m):
+        return m.get('method') in ('session/request_permission', 'item/commandExecution/requestApproval')
+
+    def end(self, code=0):
+        self.child.stdin.close()
+        self.gone(code)
+
+    def gone(self, code=0):
+        self.child.stdout.close()
+        assert self.child.wait(PATIENCE_S) == code, self.child.returncode
+
+
+YES = {False: {'outcome': {'outcome': 'selected', 'optionId': 'allow'}}, True: {'decision': 'accept'}}
+NO = {False: {'outcome': {'outcome': 'selected', 'optionId': 'reject'}}, True: {'decision': 'decline'}}
+
+
+def lines_that_are_none(p):
+    """What is no message has no id; Codex does not answer it at all."""
+    for what, code in ((b'this is no JSON', -32700), (b'{"jsonrpc":"2.0","id":1,', -32700), (b'\x00\xff\xfe', -32700),
+                       (b'[' * 100000, -32700), (b'"text"', -32600), (b'17', -32600), (b'[]', -32600),
+                       (b'[{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}]', -32600),
+                       (b'{}', -32600), (b'{"jsonrpc":"2.0","id":1}', -32600)):
+        p.line(what)
+        if not p.is_bare:
+            m = p.message()
+            assert m['id'] is None, m
+            p.refused(m, code)
+    p.line(b'')
+    p.line(b'   \r')
+    p.alive()
+
+
+def a_line_of_100_mb(p):
+    p.write(b'{"id":5,"method":"x","params":"' + b'a' * (100 << 20) + b'"}\n')
+    if not p.is_bare:
+        p.refused(p.message(), -32600, '64 MB')
+    p.alive()
+
+
+def ids(p):
+    method = 'thread/loaded/list' if p.is_bare else 'session/list'
+    for wrong in ('null', '1.5', 'true', '{}', '[]', '"' + 'a' * 2000 + '"', '1e400'):
+        p.line('{"jsonrpc":"2.0","id":%s,"method":"%s","params":{}}' % (wrong, method))
+        if not p.is_bare:
+            p.refused(p.message(), -32600, 'id')
+    for right in ('a text', '', -7, 1 << 53):
+        p.line({'id': right, 'method': method, 'params': {}})
+        assert 'result' in p.answer(right)
+    p.line({'id': 1, 'method': 17, 'params': {}})
+    if not p.is_bare:
+        p.refused(p.message(), -32600)
+    p.alive()
+
+
+def methods(p):
+    unknown = -32600 if p.is_bare else -32601
+    for name in ('foo/bar', '', 'session/', 'a' * 10000, '\u0000', '$/what'):
+        p.refused(p.ask(name, {}), unknown)
+        p.line({'method': name, 'params': {}})  # a notification of something unknown is nothing
+    p.alive()
+
+
+def parameters(p):
+    names = ('thread/start', 'thread/resume', 'turn/start', 'turn/interrupt', 'turn/steer', 'thread/goal/set') if p.is_bare else \
+        ('session/new', 'session/load', 'session/prompt', 'session/set_mode', 'session/set_config_option', 'authenticate')
+    for name in names:
+        for wrong in ([], 'text', 17, None, {'sessionId': 17, 'threadId': 17, 'cwd': 17}, {'sessionId': [], 'prompt': 'x'}):
+            if name == 'thread/start':  # all of it may be left out
+                continue
+            m = p.ask(name, wrong)
+            assert m.get('error') and m['error']['message'], (name, wrong, m)
+            assert m['error']['code'] in (-32600, -32602, -32002), (name, wrong, m)
+    p.alive()
+
+
+def an_id_in_use(p):
+    session = p.open()
+    if p.is_bare:
+        return  # a turn is answered at once
+    turn = p.prompt(session, 'do ask')
+    asked = p.until(p.is_ask)
+    p.line({'id': turn, 'method': 'session/list', 'params': {}})
+    p.refused(p.answer(turn), -32600, 'not answered')
+    p.line({'id': asked['id'], 'result': NO[p.is_bare]})
+    assert p.answer(turn)['result']['stopReason'] == 'end_turn'
+    p.alive()
+
+
+def answers(p):
+    """To nothing, twice, with nonsense: the first counts, nonsense is no."""
+    session = p.open()
+    p.line({'id': 77, 'result': {}})
+    p.line({'id': 'x', 'error': {'code': 1, 'message': 'x'}})
+    p.prompt(session, 'do ask')
+    asked = p.until(p.is_ask)
+    p.line({'id': asked['id'], 'result': {'outcome': 'what', 'decision': {'no': 1}}})
+    p.line({'id': asked['id'], 'result': YES[p.is_bare]})
+    p.until(lambda m: m.get('method') == 'turn/completed' or m.get('id') == p.last)
+    assert not os.path.exists(os.path.join(p.dir, 'asked')), 'the second answer counted'
+    p.alive()
+
+
+def an_error_as_answer(p):
+    session = p.open()
+    p.prompt(session, 'do ask')
+    asked = p.until(p.is_ask)
+    p.line({'id': asked['id'], 'error': {'code': -32601, 'message': 'I do not know this'}})
+    p.until(lambda m: m.get('method') == 'turn/completed' or m.get('id') == p.last)
+    assert not os.path.exists(os.path.join(p.dir, 'asked')), 'an error counted as yes'
+    p.alive()
+
+
+def run(args, scene, stage):
+    shutil.rmtree(os.path.join(stage, 'work'), ignore_errors=True)
+    os.makedirs(os.path.join(stage, 'work'))
+    p = Peer(stage, *args)
+    p.initialize()
+    scene(p)
+    p.end()
+
+
+def working(stage, args):
+    """A command runs."""
+    p = Peer(stage, *args)
+    p.initialize()
+    session = p.open()
+    p.prompt(session, 'do the work')
+    while True:
+        m = p.message()
+        if p.is_ask(m):
+            p.line({'id': m['id'], 'result': YES[p.is_bare]})
+        if 'begun' in json.dumps(m) and ('outputDelta' in m.get('method', '') or 'in_progress' in json.dumps(m)):
+            return p, session
+
+
+def reloaded(stage, args, session):
+    """What was cut off is there again, and the session goes on."""
+    p = Peer(stage, *args)
+    p.initialize()
+    if p.is_bare:
+        got = p.ask('thread/resume', {'threadId': session})
+        assert 'Before.' in json.dumps(got) and 'sleep 300' in json.dumps(got), got
+    else:
+        p.last += 1
+        p.line({'id': p.last, 'method': 'session/load', 'params': {'sessionId': session, 'cwd': p.dir, 'mcpServers': []}})
+        seen = []
+        p.until(lambda m: seen.append(json.dumps(m)) or m.get('id') == p.last)
+        assert 'Before.' in ''.join(seen) and '"failed"' in ''.join(seen), seen
+    turn = p.prompt(session, 'and now')
+    p.until(lambda m: m.get('method') == 'turn/completed' or (m.get('id') == turn and 'stopReason' in json.dumps(m)))
+    p.end()
+
+
+def ends(stage, args):
+    """In the middle of a message, of a call, with nobody who reads, by SIGTERM and SIGKILL."""
+    p = Peer(stage, *args)
+    p.initialize()
+    p.write(b'{"jsonrpc":"2.0","id":9,"method":"session/li')
+    p.end()
+    p, session = working(stage, args)
+    p.end()
+    reloaded(stage, args, session)
+    p, session = working(stage, args)
+    p.child.stdout.close()
+    p.child.stdin.close()
+    p.child.wait(PATIENCE_S)
+    reloaded(stage, args, session)
+    p, session = working(stage, args)
+    p.child.terminate()
+    p.gone()
+    reloaded(stage, args, session)
+    p, session = working(stage, args)
+    p.child.kill()
+    p.gone(-9)
+    reloaded(stage, args, session)
+
+
+def main():
+    scenes = (lines_that_are_none, a_line_of_100_mb, ids, methods, parameters, an_id_in_use, answers, an_error_as_answer)
+    stage = tempfile.mkdtemp(prefix='tenax-hostile-')
+    with open(os.path.join(stage, 'scenario'), 'w') as f:
+        f.write(SCENARIO)
+    try:
+        for args in (['acp'], ['app-server']):
+            for scene in scenes:
+                print(args[0], scene.__name__, flush=True)
+                run(args, scene, stage)
+            print(args[0], 'ends', flush=True)
+            ends(stage, args)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+main()
