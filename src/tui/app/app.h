@@ -131,6 +131,7 @@ struct app_agents {
     struct str team; /* its name; empty: there is none */
     bool is_stale;   /* something has happened since it was made */
     int64_t made_ms;
+    int64_t since_ms; /* when the session came to the screen: what had ended by then is not shown */
     int64_t looked_ms; /* when the rows had the keys last, or one was left */
     bool has_focus;    /* they have them now */
     size_t focus;      /* 0: main */
