@@ -145,7 +145,7 @@ static void attach_work(struct agent *a, struct attached *s)
     if (strcmp(cwd, workspace_dir(w)) != 0) {
         CLEANUP(buf_release) struct buf where = BUF_INIT(AGENT_MAX_TEXT);
 
-        buf_addf(&where, "The working directory is %s by now.", cwd);
+        buf_addf(&where, "The working directory is now %s.", cwd);
         reminder_add(&text, buf_str(&where));
     }
     s->mode = permit_mode(a->spec.permit);

@@ -241,7 +241,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
         call_tell_asked(c, asker);
     asked_ms = clock_mono_ms();
     if (!asker)
-        err_set(&err, ERR_UNSUPPORTED, "nobody can be asked");
+        err_set(&err, ERR_UNSUPPORTED, "there is no user to ask");
     else if (asker->put(asker, &ask, c->cancel, &answer, &err) == 0)
         (void)cancel_check(c->cancel, &err);   /* an answer after an interrupt does not count */
     c->start_ms += clock_mono_ms() - asked_ms; /* the time of who was asked is not the call's */
@@ -251,10 +251,11 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     case ERR_UNSUPPORTED:
         c->denied = true;
         c->unanswered = true;
-        call_fail(c,
-                  "This command requires approval, and nobody can be asked in this run (%s). Do it "
-                  "another way, or say what you would need.",
-                  why->reason);
+        call_fail(
+            c,
+            "This command requires approval, and there is no user to ask in this run (%s). Do it "
+            "another way, or say what you would need.",
+            why->reason);
         call_tell_denied(c, why);
         return -1;
     case ERR_CANCELLED:

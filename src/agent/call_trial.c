@@ -72,7 +72,7 @@ static enum call_tried refuse(struct call *c, const struct permit_answer *answer
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * sizeof(answer->reason));
 
     if (answer->unasked)
-        buf_addf(&text, "No rule allows this command, and the mode dontAsk asks nobody: %s.",
+        buf_addf(&text, "No rule allows this command, and the mode dontAsk never asks: %s.",
                  answer->reason);
     else
         buf_adds(&text, answer->reason);

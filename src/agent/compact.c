@@ -176,11 +176,12 @@ static void compact_write_summary(struct compact *c)
              "%s\n\n",
              buf_cstr(&c->words));
     if (a->spec.transcript_path && *a->spec.transcript_path)
-        buf_addf(&text, "What exactly was said before stands in %s, should a detail be missing.\n",
+        buf_addf(&text,
+                 "The full text of the earlier messages is in %s, should a detail be missing.\n",
                  a->spec.transcript_path);
     if (c->goes_on)
-        buf_adds(&text, "Go on with the next step. Do not repeat the summary, and do not ask "
-                        "whether to go on.\n");
+        buf_adds(&text, "Continue with the next step. Do not repeat the summary, and do not ask "
+                        "whether to continue.\n");
     id_uuid(uuid);
     vec_push(&s->blocks, ((struct block){
                              .kind = BLOCK_TEXT,

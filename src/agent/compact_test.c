@@ -612,7 +612,7 @@ static void state_is_said_again(void **state)
         "two, as it is",
         "five, changed",
         "Plan mode is on",
-        "The working directory is /tmp by now.",
+        "The working directory is now /tmp.",
     };
     CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
     char path[200];

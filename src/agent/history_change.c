@@ -253,7 +253,7 @@ int history_snip_check(struct history *h, struct strv *io_entries, struct err *e
     if (!rest.len)
         return err_set(err, ERR_BAD_INPUT, "nothing of the conversation would be left");
     if (history_check(rest.ptr, rest.len, &why) < 0)
-        return err_set(err, ERR_BAD_INPUT, "what is left would be no conversation: %s", why.text);
+        return err_set(err, ERR_BAD_INPUT, "the rest would not be a conversation: %s", why.text);
     strv_clear(io_entries);
     MAP_EACH(&entries, it) {
         strv_add(io_entries, it->key);

@@ -167,9 +167,9 @@ static const struct {
     /* user text beside results can go alone */
     {"u:go c:1 r:1,u:by a:ok", "e3", "e3", "u:go c:1 r:1 a:ok"},
     {"u:one a:two u:three a:four", "e2", NULL,
-     "what is left would be no conversation: message 2 has the wrong role"},
+     "the rest would not be a conversation: message 2 has the wrong role"},
     {"u:one a:two", "e0", NULL,
-     "what is left would be no conversation: message 0 has the wrong role"},
+     "the rest would not be a conversation: message 0 has the wrong role"},
     {"u:one a:two", "e0 e1", NULL, "nothing of the conversation would be left"},
     {"u:one a:two", "e9", NULL, "the conversation has no message e9"},
 };

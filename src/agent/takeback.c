@@ -109,7 +109,7 @@ static int agent_rewind_now(struct agent *a, struct agent_rewind *order, struct 
     CLEANUP(recall_release) struct recall past = RECALL_INIT;
 
     if (a->turn != order->turn)
-        return err_set(err, ERR_BUSY, "a turn has begun meanwhile, so nothing was set back");
+        return err_set(err, ERR_BUSY, "a turn has started since, so nothing was set back");
     if (order->go(order, &past, err) < 0)
         return -1;
     if (order->conversation) {

@@ -173,7 +173,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
         return 0;
     if (cap && t->sent_back_row >= cap) {
         agent_notice(a, LEVEL_WARNING,
-                     "Stop hooks have sent the turn back %d times in a row; it ends all the same "
+                     "Stop hooks have sent the turn back %d times in a row; it ends anyway "
                      "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
                      t->sent_back_row);
         t->overruled = true;
@@ -378,7 +378,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
     }
     *ret = END_API_ERROR;
     if (turn_keep_reply(a, t, s) < 0) {
-        batch_refuse(&s->batch, STR("the answer could not be written down"));
+        batch_refuse(&s->batch, STR("the answer could not be saved"));
         return false;
     }
     if (s->reply.stop == STOP_REFUSAL) {

@@ -74,7 +74,7 @@ bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
         call_fail(call,
                   "The answer was cut at the output limit (%" PRId64
                   " tokens) in the middle of this call. Nothing was done. Do it in smaller parts, "
-                  "each of them a call of its own.",
+                  "each of them a separate call.",
                   s->reply.usage.output);
         t->go_on++;
         return false;
@@ -110,7 +110,7 @@ bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *r
         return true;
     }
     t->asked_again = true;
-    agent_remind(a, STR("Your answer was empty. Go on with the task, or say that it is done."));
+    agent_remind(a, STR("Your answer was empty. Continue with the task, or say that it is done."));
     turn_again(t, WHY_EMPTY);
     return true;
 }

@@ -313,8 +313,7 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
         buf_add(ret_first, buf_str(&o.first));
     if (o.stop) {
         t->stopped = true;
-        buf_add(&t->note, o.stop_reason.len ? buf_str(&o.stop_reason)
-                                            : STR("a hook does not want it to go on"));
+        buf_add(&t->note, o.stop_reason.len ? buf_str(&o.stop_reason) : STR("a hook stopped it"));
     }
 }
 
@@ -506,7 +505,7 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
     if (in->go_on && !a->left_open) {
         turn_announce(a, t, in);
         return err_set(&t->err, ERR_BAD_INPUT,
-                       "the last turn is complete, so there is nothing to go on with; give a "
+                       "the last turn is complete, so there is nothing to continue; give a "
                        "prompt");
     }
     a->left_open = false;

@@ -121,7 +121,7 @@ static int ask_without(struct cmd *c, struct err *err)
         return -1;
     if (!str_eq_nocase(str_trim(buf_str(&line)), STR("y")) &&
         !str_eq_nocase(str_trim(buf_str(&line)), STR("yes")))
-        return err_set(err, ERR_BAD_INPUT, "nothing was started: mend the file first");
+        return err_set(err, ERR_BAD_INPUT, "nothing was started: fix the file first");
     *err = (struct err){0};
     return 0;
 }

@@ -101,7 +101,7 @@ static int listing_print(struct cmd *c, struct listing *l, const char *key)
     if (l->json)
         buf_addc(&l->out, '\n');
     if (!key && !l->out.len)
-        buf_adds(&l->out, "Nothing is set: everything is as it comes. docs/settings.md lists the "
+        buf_adds(&l->out, "No settings are set. Defaults apply. docs/settings.md lists the "
                           "keys.\n");
     code = config_print(c, &l->out);
     buf_release(&l->out);

@@ -157,7 +157,7 @@ int demo_play(struct cancel *cancel, int *ret_code, struct err *err)
     if (!demo_has("make") || !demo_has("cc"))
         return err_set(
             err, ERR_UNSUPPORTED,
-            "the demo mends a small C project and needs make and cc, which are not here");
+            "the demo fixes a small C project and needs make and cc, which are not here");
     if (!mkdtemp(top))
         return err_sys(err, ERR_IO, "cannot make a folder for the demo");
     r = demo_in(top, cancel, ret_code, err);

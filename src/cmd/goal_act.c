@@ -360,7 +360,7 @@ static int act_here(struct act *a, bool held, struct err *err)
     if (rc == 0)
         rc = act_answer(a, buf_str(&answer.text), err);
     if (rc == 0 && answer.turn && !held)
-        say("nobody works on session %.8s now: tenax goal --resume %.8s goes on with it",
+        say("session %.8s is not running now: tenax goal --resume %.8s continues it",
             buf_cstr(&a->session), buf_cstr(&a->session));
     goal_answer_release(&answer);
     return rc;

@@ -320,7 +320,7 @@ static int print_check_words(struct print *p, struct str prompt, struct err *err
     if (host_is_left_open(p->host))
         return 0;
     return err_set(err, ERR_BAD_INPUT,
-                   "the last turn is complete, so there is nothing to go on with; give a prompt");
+                   "the last turn is complete, so there is nothing to continue; give a prompt");
 }
 
 /* Advice about commands of a goal names options of the command line here. */

@@ -107,7 +107,7 @@ static int check_permissions(const struct conf *conf, struct host *host, struct 
     if (sandbox == SANDBOX_ON)
         return is_said ? 0 : permit_set_mode(host_permit(host), MODE_AUTO, err);
     return err_set(err, ERR_BAD_INPUT,
-                   "a goal that nobody watches works in mode auto, which needs a sandbox for "
+                   "an unattended goal works in mode auto, which needs a sandbox for "
                    "commands, and %s. Say what may run: --permission-mode "
                    "acceptEdits, with rules for commands (--allowedTools 'Bash(make:*)'), or "
                    "--permission-mode bypassPermissions where nothing can be harmed",
@@ -206,7 +206,7 @@ int print_goal_check_changes(const struct args *args, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
         if (args->given[fixed[i]])
             return err_set(err, ERR_BAD_INPUT,
-                           "--%s is said when a goal is set, and this one has been: checks, "
+                           "--%s is for setting a goal, and this one is set already: checks, "
                            "protected files and limits can be added",
                            option_table()[fixed[i]].name);
     }
@@ -256,7 +256,7 @@ static int go_on(struct print_goal *g, struct host *host, struct slash *slash, s
         return -1;
     if (r == 0)
         return err_set(err, ERR_NOT_FOUND,
-                       "session %.8s has no goal to go on with; set one: tenax goal \"…\" "
+                       "session %.8s has no goal to continue; set one: tenax goal \"…\" "
                        "--resume %.8s",
                        host_session(host), host_session(host));
     limits = send_changes(g->args, slash, err);

@@ -144,7 +144,7 @@ static void list_json(const struct run *r, struct buf *out)
 static void list_text(const struct run *r, struct buf *out)
 {
     if (!rewind_count(r->rewind)) {
-        buf_addf(out, "Nobody has said anything in session %s.\n", r->session);
+        buf_addf(out, "Session %s has no messages yet.\n", r->session);
         return;
     }
     buf_addf(out, "Session %s. Files: changed by tools since.\n\n", r->session);
@@ -237,8 +237,8 @@ static void result_text(const struct run *r, const struct rewind_point *to,
         buf_adds(out, NOT_COVERED "\n");
     }
     if (r->conversation)
-        buf_addf(out, "The conversation %s there; what was said since stays in the file.\n",
-                 r->is_dry ? "would go on" : "goes on");
+        buf_addf(out, "The conversation %s there; later messages stay in the file.\n",
+                 r->is_dry ? "would continue" : "continues");
     if (undo)
         buf_addf(out, "To undo this: tenax rewind %.8s --to %.8s\n", r->session, undo);
 }

@@ -127,7 +127,7 @@ static int trust_change(struct cmd *c, const struct conf *conf, const char *dir,
     if (rc < 0)
         return trust_failed(&err);
     if (trust == TRUST_UNKNOWN && !rc)
-        say("nobody has been asked about %s", dir);
+        say("no decision is stored for %s", dir);
     (void)trust_status(c, conf, dir);
     return trust == TRUST_UNKNOWN && !rc ? EXIT_FAILED : EXIT_OK;
 }

@@ -224,7 +224,7 @@ static int change_locked(const char *path, const char *key, settings_value_fn fn
 static void hide_local(const char *path, const char *dir)
 {
     static const struct str text =
-        STR_INIT("# Made by tenax: what is yours alone. Settings, commands and skills that the\n"
+        STR_INIT("# Made by tenax: your private files. Settings, commands and skills that the\n"
                  "# project shares are not listed here.\n"
                  ".gitignore\n"
                  "settings.local.json\n"

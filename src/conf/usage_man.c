@@ -17,7 +17,7 @@ static const char man_description[] =
     "With\n"
     ".B \\-p\n"
     "it answers one prompt on standard output and exits. The prompt is the words of the command\n"
-    "line; what is piped into standard input is put behind them.\n"
+    "line; piped standard input is appended to them.\n"
     ".PP\n"
     "Nothing is sent anywhere but to the provider of the model. There is no telemetry.\n";
 
@@ -39,7 +39,7 @@ static const struct man_row man_environment[] = {
      "Key, bearer token and address for Anthropic's models."},
     {"OPENAI_API_KEY, OPENAI_BASE_URL", "The same for OpenAI's."},
     {"GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL", "The same for Google's."},
-    {"https_proxy, http_proxy, all_proxy, no_proxy", "Proxies, as usual. Also in capitals, but for "
+    {"https_proxy, http_proxy, all_proxy, no_proxy", "Proxies, as usual. Also in capitals, except "
                                                      "HTTP_PROXY."},
     {"SSL_CERT_FILE", "Certificates to trust in place of the system's."},
 };
@@ -65,7 +65,7 @@ static const struct man_row man_exit[] = {
     {"12", "The goal waits for a quota."},
     {"13", "The goal is paused."},
     {"130, 143", "Stopped by SIGINT or SIGTERM."},
-    {"141", "Whoever read the output went away."},
+    {"141", "The reader of the output went away."},
 };
 
 static const struct man_row man_examples[] = {
@@ -210,7 +210,7 @@ static void man_options(struct buf *out)
                   ".BI \\-\\-name= value\n"
                   "or\n"
                   ".BI \\-\\-name \\ value\\fR,\n"
-                  "before or after the words; behind\n"
+                  "before or after the words; after\n"
                   ".B \\-\\-\n"
                   "everything is a word.\n");
     for (size_t i = 0; i < OPT_COUNT; i++) {

@@ -181,8 +181,8 @@ int context_restore(const struct context_spec *spec, struct str text, struct can
     reminder_add(&block, buf_str(&all));
     if (all.len && !str_has(text, buf_str(&block))) {
         buf_insert(&all, 0,
-                   STR("The session goes on. These are the files of now; what was shown "
-                       "of them at its start no longer holds.\n\n"));
+                   STR("The session is resumed. These are the current files; the parts shown "
+                       "of them at its start no longer hold.\n\n"));
         reminder_add(ret_news, buf_str(&all));
     }
     buf_addf(&today, "\nToday: %s\n", c.today);

@@ -172,7 +172,7 @@ bool finder_add(struct finder *f, const struct candidate *c)
         return true;
     }
     if (c->is_above && st.st_uid != geteuid() && st.st_uid != 0) {
-        strv_addf(notices, "'%s' belongs to somebody else; left out", c->path);
+        strv_addf(notices, "'%s' belongs to another user; left out", c->path);
         return true;
     }
     if (f->is_full || f->found->files.len == INSTRUCTIONS_MAX_FILES) {

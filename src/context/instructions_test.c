@@ -250,7 +250,7 @@ static const struct find_case cases[] = {
      .files = {{"CLAUDE.md", OWNED_BY_OTHER}, {"work/CLAUDE.md", OWNED_BY_OTHER}},
      .only_as_root = true,
      .expect = "work/CLAUDE.md",
-     .notices = "CLAUDE.md' belongs to somebody else; left out"},
+     .notices = "CLAUDE.md' belongs to another user; left out"},
 };
 
 static char root[] = "/tmp/tenax-instructions-XXXXXX";

@@ -14,14 +14,14 @@
 #define PLAN_ON                                                                                    \
     "Plan mode is on. Explore and think, and change nothing: do not edit or write files, do not "  \
     "run commands that change anything, do not commit. "
-#define PLAN_HOLDS "This holds until the plan is accepted, whatever was said before."
+#define PLAN_HOLDS "This holds until the plan is accepted, regardless of earlier messages."
 
 static const char plan_on[] =
-    PLAN_ON "Read the code the task is about, settle what is unclear (AskUserQuestion), then call "
+    PLAN_ON "Read the code the task is about, settle open questions (AskUserQuestion), then call "
             "ExitPlanMode with a plan: what will change and where, in which order, and how it will "
             "be verified. " PLAN_HOLDS;
 static const char plan_off[] =
-    "Plan mode is off. You may change files and run commands again; carry out what was agreed.";
+    "Plan mode is off. You may change files and run commands again; carry out the agreed plan.";
 
 /* File names and what programs print may be any bytes; what goes out is UTF-8. */
 static void reminder_clean(struct buf *ret, struct str text)

@@ -700,7 +700,7 @@ void goal_close(struct goal *g)
     if (g->has)
         (void)account_flush(g, CHARGE_ACTIVE_ONLY, &err);
     if (goal_is_active(g) && cancel_is_set(g->spec.cancel))
-        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was told to stop"),
+        (void)goal_set_status(g, GOAL_PAUSED, 1u << GOAL_ACTIVE, STR("tenax was asked to stop"),
                               "user", &err);
     terms_keep_used(g);
     goal_leave(g);

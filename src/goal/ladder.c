@@ -133,11 +133,10 @@ static bool ladder_must_wait(struct goal *g, struct ladder *l, enum goal_referee
         clock_mono_ms() - began_ms >= patience)
         return false;
     l->end = LADDER_WAITS;
-    buf_addf(
-        &l->reason,
-        "what was started in the background still runs: %.*s. End your turn, and the goal waits "
-        "for it.",
-        STR_ARG(str_trim(buf_str(&names))));
+    buf_addf(&l->reason,
+             "background commands still run: %.*s. End your turn, and the goal waits "
+             "for it.",
+             STR_ARG(str_trim(buf_str(&names))));
     return true;
 }
 

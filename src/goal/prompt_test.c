@@ -137,7 +137,7 @@ static const struct {
 
     {FRESH, "why", "Five rounds"},
     {FRESH, "objective", "word for word"},
-    {FRESH, "what failed", "what was tried and how it failed"},
+    {FRESH, "what failed", "attempts and how they failed"},
     {FRESH, "evidence", "established by evidence"},
     {FRESH, "the user's words", "what the user has said"},
     {FRESH, "no optimism", "nearly done"},

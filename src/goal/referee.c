@@ -211,7 +211,7 @@ static void goal_on_tool_done(struct referee *self, const struct referee_tool *t
             g->denied = true;
             buf_clear(&g->denied_what);
             buf_addf(&g->denied_what,
-                     "%.*s needs an approval that nobody can give in this run: allow it by a rule "
+                     "%.*s needs an approval that is impossible in this run: allow it by a rule "
                      "or a permission mode, or use --on-deny skip",
                      STR_ARG(t->name));
         }

@@ -68,7 +68,7 @@ int change_undo(struct goal *g, const struct goal_argument *what, struct cancel 
     jw_object_end(&w);
     goal_note(g, "undo", buf_str(&data));
     goal_leave(g);
-    buf_addf(&ret->text, "%zu file%s restored, %zu removed; what was there is kept as %s.",
+    buf_addf(&ret->text, "%zu file%s restored, %zu removed; the old state is kept as %s.",
              done.restored, done.restored == 1 ? "" : "s", done.removed, done.ref);
     return 0;
 }

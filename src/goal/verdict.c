@@ -333,7 +333,7 @@ static bool is_refused_again(struct goal *g, struct cancel *cancel, struct tool_
         return false;
     goal_enter(g);
     answer_refused(ret, buf_str(&last->reason));
-    buf_adds(&ret->text, "\nNothing has changed since that was said, so nothing was checked again. "
+    buf_adds(&ret->text, "\nNothing has changed since that verdict, so nothing was checked again. "
                          "Change something before you claim it again, or end your turn.");
     stall_claim(g, /*l=*/NULL);
     goal_leave(g);

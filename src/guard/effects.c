@@ -301,7 +301,7 @@ static int find_folder(struct finder *f, const char *path, const char *upper,
     bool is_new = !was || !S_ISDIR(was->st_mode);
 
     if (is_elsewhere(upper))
-        return err_set(err, ERR_UNSUPPORTED, "the changes of '%s' cannot be told", path);
+        return err_set(err, ERR_UNSUPPORTED, "the changes of '%s' cannot be determined", path);
     if (is_new && add_effect(f, EFFECT_CREATED, path, upper, was, now, err) < 0)
         return -1;
     if (!is_new && !is_same_owner(was, now) &&

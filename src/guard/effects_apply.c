@@ -70,12 +70,12 @@ static int check_one(const struct effects *all, const struct effect *e, struct e
         return err_set(err, ERR_BUSY, "the folder of '%s' has changed", e->path);
     is_there = fstatat(folder, path_base(e->path), &now, AT_SYMLINK_NOFOLLOW) == 0;
     if (!e->was.st_mode && is_there)
-        return err_set(err, ERR_BUSY, "'%s' has been made meanwhile", e->path);
+        return err_set(err, ERR_BUSY, "'%s' has been created since", e->path);
     if (e->was.st_mode && (e->change == EFFECT_DELETED || !S_ISDIR(e->was.st_mode)) &&
         is_after(&e->was.st_ctim, &all->since))
         return err_set(err, ERR_BUSY, "'%s' was changed while the command ran", e->path);
     if (e->was.st_mode && (!is_there || !is_same_file(&e->was, &now) || !holds_the_same(e)))
-        return err_set(err, ERR_BUSY, "'%s' has been changed meanwhile", e->path);
+        return err_set(err, ERR_BUSY, "'%s' has been changed since", e->path);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int copy_bytes(int from, int to, struct err *err)
         if (n == 0)
             return 0;
         if (n < 0)
-            return err_sys(err, ERR_IO, "cannot read what was written");
+            return err_sys(err, ERR_IO, "cannot read the new contents");
         if (fd_write_all(to, str_make(piece, (size_t)n), err) < 0)
             return -1;
     }
@@ -215,13 +215,13 @@ static int put(const struct effect *e, int from, const char *name, int folder, s
     if (rc < 0 && errno == EINVAL && flags == RENAME_NOREPLACE)
         rc = disk_rename(from, name, folder, base, 0);
     if (rc < 0 && errno == EEXIST)
-        return err_set(err, ERR_BUSY, "'%s' has been made meanwhile", e->path);
+        return err_set(err, ERR_BUSY, "'%s' has been created since", e->path);
     if (rc < 0 && errno == EXDEV)
         return 1;
     if (rc < 0)
         return err_sys(err, ERR_IO, "cannot write '%s'", e->path);
     if (flags == RENAME_EXCHANGE && remove_tree(from, name, 0) < 0)
-        return err_sys(err, ERR_IO, "cannot remove what was '%s'", e->path);
+        return err_sys(err, ERR_IO, "cannot remove the old '%s'", e->path);
     return 0;
 }
 

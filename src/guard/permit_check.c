@@ -519,7 +519,7 @@ static void permit_judge(struct judge *j)
         return;
     }
     if (j->flags & TOOL_PERSON) {
-        judge_say(j, PERMIT_ASK, "other", "only a person can answer this");
+        judge_say(j, PERMIT_ASK, "other", "only the user can answer this");
         return;
     }
     if (j->flags & TOOL_FREE) {
@@ -550,7 +550,7 @@ static void permit_judge(struct judge *j)
     }
     if (j->state->mode == MODE_BYPASS && j->side == SIDE_LEAVES) {
         judge_say(j, PERMIT_DENY, "sandboxOverride",
-                  "in the mode %s nobody is asked, so no command may leave the sandbox; run it "
+                  "the mode %s never asks, so no command may leave the sandbox; run it "
                   "without dangerouslyDisableSandbox",
                   mode);
         return;

@@ -150,7 +150,7 @@ static int list_change_value(const struct json *old, struct buf *ret, void *arg,
     struct list_writer l = {.out = ret, .level = c->level};
 
     if (old && !json_is(old, JSON_ARRAY))
-        return err_set(err, ERR_BAD_INPUT, "what is there is no list");
+        return err_set(err, ERR_BAD_INPUT, "the present value is not a list");
     if (!list_changes(old, c))
         return 0;
     JSON_EACH(old, v) {

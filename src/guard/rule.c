@@ -45,7 +45,7 @@ static int rule_check_tool(const struct rule *r, struct err *err)
 
         if (!ok)
             return err_set(err, ERR_BAD_INPUT,
-                           "an allow rule may have a '*' only behind mcp__<server>__");
+                           "an allow rule may have a '*' only after mcp__<server>__");
     }
     return 0;
 }

@@ -73,7 +73,7 @@ int sandbox_check(const struct conf *conf, struct err *err)
         return 0;
     return err_set(err, ERR_UNSUPPORTED,
                    "sandbox.failIfUnavailable is set, and nothing here can confine commands (tenax "
-                   "doctor says what is missing)");
+                   "doctor lists the missing parts)");
 }
 
 struct thread *sandbox_look_ahead(const struct conf *conf)
@@ -303,7 +303,7 @@ const char *sandbox_why_not(const struct sandbox *s)
     enum sandbox_state state = sandbox_state(s);
 
     return state == SANDBOX_MISSING || state == SANDBOX_NEEDED
-               ? "nothing here can confine commands (tenax doctor says what is missing)"
+               ? "nothing here can confine commands (tenax doctor lists the missing parts)"
                : "";
 }
 
@@ -398,11 +398,12 @@ void sandbox_describe(struct sandbox *s, struct buf *ret)
             buf_addf(ret, " %s", s->given.sockets.ptr[i]);
         buf_adds(ret, ". ");
     }
-    buf_adds(ret,
-             s->may_leave
-                 ? "What it stops is said at the end of a result; a command that must leave it "
-                   "can ask for that with dangerouslyDisableSandbox."
-                 : "What it stops is said at the end of a result; no command may leave it.");
+    buf_adds(
+        ret,
+        s->may_leave
+            ? "Blocked actions are listed at the end of a result; a command that must leave it "
+              "can ask for that with dangerouslyDisableSandbox."
+            : "Blocked actions are listed at the end of a result; no command may leave it.");
 }
 
 static void write_list(struct jw *w, const char *key, const struct strv *list)

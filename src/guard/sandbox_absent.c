@@ -165,7 +165,7 @@ void sandbox_absent_move(struct sandbox_job *j, struct strv *ret)
         const char *path = j->absent.ptr[i];
 
         if (!is_ours(j->sandbox, path) && move_aside(path) && ret)
-            strv_addf(ret, "write to %s (what was written is now %s" ABSENT_NAME ")", path, path);
+            strv_addf(ret, "write to %s (the new file is now %s" ABSENT_NAME ")", path, path);
     }
 }
 
@@ -184,7 +184,7 @@ void sandbox_absent_move_denied(struct sandbox_job *j, struct strv *ret)
         if (!strv_has(&j->paths.denied, str_of(path)) &&
             sandbox_path_is(&j->paths, path) == PATH_WRITABLE && !is_ours(j->sandbox, path) &&
             move_aside(path))
-            strv_addf(ret, "write to %s (what was written is now %s" ABSENT_NAME ")", path, path);
+            strv_addf(ret, "write to %s (the new file is now %s" ABSENT_NAME ")", path, path);
     }
 }
 

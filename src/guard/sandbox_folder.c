@@ -89,8 +89,7 @@ static int hold(struct sandbox_folder *f, const char *path, struct err *err)
         if (try_to_hold(f, path))
             return 0;
     }
-    return err_set(err, ERR_BUSY, "'%s' cannot be kept as it is: somebody else has locked it",
-                   path);
+    return err_set(err, ERR_BUSY, "'%s' cannot be protected: another process has locked it", path);
 }
 
 /* The entry of a path, or one that holds nothing. */

@@ -250,7 +250,7 @@ static int check_mounts(const struct trial *t, struct err *err)
     struct str line;
 
     if (fd < 0 || buf_add_fd(&text, fd, err) < 0)
-        return err_set(err, ERR_UNSUPPORTED, "what is mounted cannot be told");
+        return err_set(err, ERR_UNSUPPORTED, "the mounts cannot be listed");
     rest = buf_str(&text);
     while (str_cut(&rest, '\n', &line)) {
         if (check_mount(t, line, err) < 0)

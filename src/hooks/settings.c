@@ -181,7 +181,7 @@ static void read_failure(const struct reading *r, const struct json *o, struct h
     if (!(s->flags & HANDLER_FAILURE_BLOCKS))
         return;
     if (s->flags & HANDLER_ASYNC)
-        warn(r, true, "'onFailure' has no effect on a hook that nobody waits for");
+        warn(r, true, "'onFailure' has no effect on a hook that runs in the background");
     else if (!(point_of(r->event)->flags & POINT_GUARDED))
         warn(r, true, "'onFailure' has no effect at %s", hook_event_name(r->event));
 }

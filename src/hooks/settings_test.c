@@ -206,8 +206,8 @@ static const struct settings_case {
      "{'PreToolUse':[{'hooks':[{'type':'command','command':'a','async':true,"
      "'onFailure':'block'}]}]}",
      "PreToolUse/ command=a flags=10; ",
-     {"25: hooks.PreToolUse[0].hooks[0]: 'onFailure' has no effect on a hook that nobody waits "
-      "for"}},
+     {"25: hooks.PreToolUse[0].hooks[0]: 'onFailure' has no effect on a hook that runs in the "
+      "background"}},
     {"args that are none",
      "{'Stop':[{'hooks':[{'type':'command','command':'a','args':[1]}]}]}",
      "",

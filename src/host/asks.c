@@ -172,7 +172,7 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
     gate_take(&a->gate);
     if (!a->fronts.len) {
         gate_give(&a->gate);
-        return err_set(err, ERR_UNSUPPORTED, "there is nobody to ask");
+        return err_set(err, ERR_UNSUPPORTED, "there is no one to ask");
     }
     e.id = ++a->last_id;
     e.copy = copy_new(ask);
@@ -278,7 +278,7 @@ void ask_front_leave(struct ask_front *f)
     while (!a->fronts.len && a->waiting.len) {
         struct ask_entry *e = a->waiting.ptr[0];
 
-        asks_end(a, e, err_set(e->err, ERR_UNSUPPORTED, "nobody is left to ask"), /*by=*/NULL);
+        asks_end(a, e, err_set(e->err, ERR_UNSUPPORTED, "no one is left to ask"), /*by=*/NULL);
     }
     gate_give(&a->gate);
     mailbox_unref(f->to);

@@ -195,7 +195,7 @@ static void tell_message(struct export *x, const struct load_entry *e, const str
         JSON_EACH(content, it) {
             buf_add(&text, json_get_str(it, "text"));
         }
-        x->style->folded(&x->out, "Summary", STR("of what was said before"), buf_str(&text));
+        x->style->folded(&x->out, "Summary", STR("of the earlier conversation"), buf_str(&text));
         return;
     }
     tell_speaker(x, e, entry);

@@ -34,7 +34,7 @@ void plugin_done_release(struct plugin_done *d)
     strv_release(&d->warnings);
 }
 
-/* ---- What is wanted, and where it comes from ---- */
+/* ---- The request, and its source ---- */
 
 /* All of it is in the arena. */
 struct want {
@@ -43,7 +43,7 @@ struct want {
     struct str name;      /* empty: the plugin says it */
     struct str market;
     const char *dir;       /* a folder to take it from; NULL: fetched */
-    struct str below;      /* of what is fetched */
+    struct str below;      /* of the fetched tree */
     bool is_users;         /* the user has typed the URL */
     const char *tmp;       /* the folder that things are made in */
     const char *ready;     /* the plugin, complete, but not in its place; NULL: it stays */
@@ -370,9 +370,9 @@ int plugin_install(const struct plugin_job *job, struct str source, struct plugi
     done_init(ret);
     ret->scope = scope;
     lock = state_lock(job, &w.arena, &w.tmp, err);
-    if (lock < 0 || want_read(job, &w, source, err) < 0)
+    if (lock < 0)
         return -1;
-    if (want_all(job, &w, ret, err) == 0 &&
+    if (want_read(job, &w, source, err) == 0 && want_all(job, &w, ret, err) == 0 &&
         record_find(job->conf, &w.arena, buf_str(&ret->id), &old, err) >= 0) {
         strv_add_all(&w.record.scopes, &old.scopes);
         if (str_eq(old.surface, w.record.surface) || want_confirm(job, &w, "Install", err) == 0)

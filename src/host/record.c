@@ -71,7 +71,7 @@ static int record_failed(struct record *r, struct err *err)
         why = *err;
     if (record_ask(r, &why) == 0)
         return 0;
-    return err_prefix(err, "the session could not be written down, so the turn ends here; what was "
+    return err_prefix(err, "the session could not be saved, so the turn ends here; all that was "
                            "written before is safe, and --continue goes on when there is room");
 }
 

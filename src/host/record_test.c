@@ -363,7 +363,8 @@ static void test_full_disk(void **state)
         assert_int_equal(r, yes ? 0 : -1);
         assert_int_equal(asker.asked, 1);
         if (!yes)
-            assert_true(strstr(err.text, "No space left") && strstr(err.text, "written down"));
+            assert_true(strstr(err.text, "No space left") &&
+                        strstr(err.text, "could not be saved"));
         r = say(&t, "u2", "more", USER_INPUT, &err);
         assert_int_equal(r, yes ? 0 : -1);
         assert_int_equal(asker.asked, yes ? 1 : 2);

@@ -251,7 +251,7 @@ int rewind_find(const struct rewind *r, struct str which, const struct rewind_po
     }
     if (!found)
         return err_set(err, ERR_NOT_FOUND,
-                       "there is no message '%.*s' of a person in this conversation",
+                       "there is no message '%.*s' of the user in this conversation",
                        STR_ARG(str_clip(which, 100)));
     *ret = found;
     return 0;

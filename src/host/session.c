@@ -130,7 +130,7 @@ static int session_hold(struct session *s, struct err *err)
     if (why.code == ERR_BUSY || why.code == ERR_CANCELLED)
         return err_set(err, why.code, "%s", why.text);
     return err_set(err, why.code,
-                   "the session cannot be written down: %s (--no-session-persistence works without "
+                   "the session cannot be saved: %s (--no-session-persistence works without "
                    "keeping anything)",
                    why.text);
 }
@@ -139,8 +139,8 @@ static int session_check_unused(const struct session *s, struct err *err)
 {
     if (!file_exists(s->path))
         return 0;
-    return err_set(err, ERR_BAD_INPUT, "session %s exists already; --resume %s goes on with it",
-                   s->id, s->id);
+    return err_set(err, ERR_BAD_INPUT, "session %s exists already; --resume %s continues it", s->id,
+                   s->id);
 }
 
 static int session_new(struct session *s, const char *id, struct err *err)
@@ -694,7 +694,7 @@ int session_rewind(struct session *s, struct record *record, const struct sessio
     if (session_find_place(s, what, cancel, &r, &to, err) < 0)
         return -1;
     if (!record || record_forgets(record))
-        return err_set(err, ERR_UNSUPPORTED, "the session is no longer written down");
+        return err_set(err, ERR_UNSUPPORTED, "the session is no longer saved");
     if (io->past && session_read_past(r, to, cancel, io->past, err) < 0)
         return -1;
     rewind_head(r, &head);

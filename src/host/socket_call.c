@@ -73,7 +73,7 @@ static int call_connect(const char *path, struct err *err)
     if (fd >= 0 && errno == EAGAIN)
         err_set(err, ERR_TIMEOUT, CALL_NO_ANSWER);
     else
-        err_sys(err, ERR_NOT_FOUND, "nobody listens on '%s'", path);
+        err_sys(err, ERR_NOT_FOUND, "no process listens on '%s'", path);
     fd_closep(&fd);
     return -1;
 }

@@ -490,7 +490,7 @@ int attempt_mail(struct attempt *a, struct mail *mail, struct llm_fault *fault, 
     case NET_END:
         return attempt_end(a, m, fault, err);
     }
-    BUG("mail of a kind nobody sends");
+    BUG("mail of an unknown kind");
 }
 
 int64_t attempt_deadline(const struct attempt *a)

@@ -206,7 +206,7 @@ static int choose_base(const struct conf *conf, struct door *d, struct err *err)
         /* Not quoted: what stands there is often a key. */
         return err_set(err, ERR_BAD_INPUT,
                        "%s (for %.*s): the URL has a query ('?…'), but the path of each request is "
-                       "put behind it",
+                       "appended to it",
                        d->base_from, STR_ARG(d->name));
     return 0;
 }

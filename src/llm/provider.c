@@ -236,7 +236,7 @@ static int no_such_provider(const struct conf *conf, struct str name, const stru
                        STR_ARG(c->from), STR_ARG(name), STR_ARG(near.best));
     return err_set(err, ERR_BAD_INPUT,
                    "%.*s: there is no provider '%.*s'; a model's name with a slash in it goes "
-                   "behind its provider, as in openrouter/vendor/model",
+                   "after its provider, as in openrouter/vendor/model",
                    STR_ARG(c->from), STR_ARG(name));
 }
 
@@ -265,7 +265,7 @@ static int choose_named(const struct conf *conf, struct str want, struct choice 
         if (!door_exists(conf, c->provider))
             return no_such_provider(conf, c->provider, c, err);
         if (!c->model.len)
-            return err_set(err, ERR_BAD_INPUT, "%.*s: no model behind '%.*s'", STR_ARG(c->from),
+            return err_set(err, ERR_BAD_INPUT, "%.*s: no model after '%.*s'", STR_ARG(c->from),
                            STR_ARG(want));
         return 0;
     }

@@ -421,7 +421,7 @@ int reply_delta(struct reply *r, struct str text, struct err *err)
     if (!p && r->current_is_done) {
         if (!str_trim(text).len)
             return 0;
-        return err_set(err, ERR_PROTOCOL, "arguments behind the end of a call");
+        return err_set(err, ERR_PROTOCOL, "arguments after the end of a call");
     }
     if (!p)
         return err_set(err, ERR_PROTOCOL, "content outside of any block");

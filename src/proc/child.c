@@ -20,15 +20,15 @@ const char *child_lacks(enum child_stage stage)
 {
     switch (stage) {
     case CHILD_NAMESPACES:
-        return "no namespaces of its own";
+        return "no private namespaces";
     case CHILD_NETWORK:
-        return "no network of its own";
+        return "no private network";
     case CHILD_OVERLAY:
         return "no overlay can be mounted on these folders";
     case CHILD_MOUNTS:
-        return "no mounts of its own";
+        return "no private mounts";
     case CHILD_PROCESSES:
-        return "no /proc of its own";
+        return "no private /proc";
     case CHILD_RIGHTS:
         return "no Landlock, or rights that cannot be dropped";
     default:

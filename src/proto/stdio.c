@@ -307,7 +307,7 @@ static int round_trip(struct stdio *s, struct err *err)
     /* A pipe without a reader says POLLERR even when nothing is asked, a socket POLLHUP. */
     if ((fds[1].revents & (POLLERR | POLLHUP)) && !writes) {
         errno = EPIPE;
-        return err_sys(err, ERR_IO, "nobody reads the output");
+        return err_sys(err, ERR_IO, "the output has no reader");
     }
     if (writes && fds[1].revents && conn_flush(&s->conn, err) < 0)
         return -1;

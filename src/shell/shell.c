@@ -165,7 +165,7 @@ static char scan_separator(struct shell_scan *c, bool *ret_needs_more)
     else if (ch == '&' || (ch == ';' && !is_closing(c)))
         c->at++;
     else if (!shell_at_end(c) && ch != '\n' && ch != '#' && ch != ')' && ch != ';')
-        shell_break(c->s, "there is something behind a command's end");
+        shell_break(c->s, "there is something after a command's end");
     return ch;
 }
 

@@ -384,7 +384,7 @@ void shell_scan_dollar(struct shell_scan *c, struct shell_word *w, struct buf *t
         shell_doubt(c->s, "it has a $\"…\"");
         shell_scan_double(c, w, text);
     } else if (next == '\\' && shell_peek(c, 1) == '\n') {
-        shell_break(c->s, "a line is continued behind a dollar sign");
+        shell_break(c->s, "a line is continued after a dollar sign");
         buf_addc(text, '$');
     } else if (next && strchr("@*", next)) {
         w->expands = true;

@@ -118,7 +118,7 @@ static void scan_array(struct shell_scan *c, struct shell_word *w)
     else
         shell_break(c->s, "a list is not closed");
     if (!shell_at_end(c) && !shell_is_meta(shell_peek(c, 0)))
-        shell_break(c->s, "there is something behind a list");
+        shell_break(c->s, "there is something after a list");
     w->raw = str_from(str_first(c->in, c->at), start);
 }
 
@@ -142,7 +142,7 @@ static void scan_word_or_number(struct shell_scan *c, struct shell_part *part)
         if (is_descriptor(w.raw))
             return;
         if (shell_peek(c, 1) == '(')
-            shell_doubt(c->s, "a word goes on with a process substitution");
+            shell_doubt(c->s, "a word continues with a process substitution");
         else if (str_starts(w.raw, STR("{")) && str_ends(w.raw, STR("}")))
             shell_doubt(c->s, "a redirection sets a variable");
     }

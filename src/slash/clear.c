@@ -16,8 +16,8 @@ const struct slash_command slash_clear_entry = {
     .aliases = "reset new",
     .hint = "",
     .summary = "Start a new conversation; this one can still be resumed",
-    .more = "With stream-json input as well: what was said before is done first, and the lines "
-            "behind it have another `session_id`. As the prompt of `tenax -p --resume` it "
+    .more = "With stream-json input as well: earlier input is processed first, and the lines "
+            "after it have another `session_id`. As the prompt of `tenax -p --resume` it "
             "takes the conversation back to its beginning.",
     .run = clear_run,
 };

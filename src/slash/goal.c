@@ -138,7 +138,7 @@ static int goal_ask_scripts(struct slash_call *call, struct goal_argument *what,
     buf_adds(&title, "The check uses ");
     for (size_t i = 0; i < scripts.len && i < 5; i++)
         buf_addf(&title, "%s%s", i ? ", " : "", scripts.ptr[i]);
-    buf_adds(&title, ". What is it?");
+    buf_adds(&title, ". Which is it?");
     p.title = buf_str(&title);
     if (slash_pick(call, &p, &chosen, err) < 0)
         return -1;

@@ -16,7 +16,7 @@ const struct slash_command slash_init_entry = {
 };
 
 static const char words[] =
-    "Write down what somebody new to this project needs to work in it, for an agent that starts "
+    "Write down what a newcomer to this project needs to work in it, for an agent that starts "
     "without any memory of it.\n\n"
     "Look around first: the README and other documents, build files, configuration of tests and "
     "linters, CI, the shape of the source folders, and the newest commits. Run nothing that "
@@ -52,7 +52,7 @@ static int init_run(struct slash_call *call, struct err *err)
     if (found)
         buf_addf(
             &call->prompt,
-            "%s is there already: read it, keep what is true, correct what is not, add what is "
+            "%s is there already: read it, keep what holds, correct what does not, add whatever is "
             "missing.",
             found);
     else

@@ -16,7 +16,7 @@ const struct slash_command slash_plan_entry = {
     .name = "plan",
     .hint = "[<what to plan> | off]",
     .summary = "Enter plan mode, in which nothing is changed; or show the plan",
-    .more = "With words behind it they are the next prompt. In plan mode, bare, it shows the last "
+    .more = "With words after it they are the next prompt. In plan mode, bare, it shows the last "
             "plan; `off` leaves the mode.",
     .run = plan_run,
 };

@@ -24,8 +24,8 @@ const struct slash_command slash_recap_entry = {
 #define RECAP_TOKENS 1000
 
 static const char system_words[] =
-    "You sum up a conversation between a person and a coding agent for that person, who was away. "
-    "Say in at most 40 words what was worked on, how it stands, and what is next or waits for "
+    "You sum up a conversation between a user and a coding agent for that user, who was away. "
+    "Say in at most 40 words what was worked on, how it stands, and what comes next or waits for "
     "them. "
     "Plain sentences, no list, no greeting.";
 
@@ -96,7 +96,7 @@ static int recap_run(struct slash_call *call, struct err *err)
     slash_add_talk(&talk, &past, RECAP_BYTES);
     if (!talk.len)
         return err_set(err, ERR_NOT_FOUND, "there is no conversation yet");
-    buf_adds(&talk, "\nSum it up as you were told.");
+    buf_adds(&talk, "\nSum it up as instructed.");
     if (host_ask_model(call->host, STR(system_words), buf_str(&talk), RECAP_TOKENS, call->cancel,
                        &answer, err) < 0)
         return -1;

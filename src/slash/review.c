@@ -9,7 +9,7 @@ const struct slash_command slash_review_entry = {
     .name = "review",
     .hint = "[<pull request> | what to look at]",
     .summary = "Have the model review your changes, or a pull request by its number",
-    .more = "Without arguments it reviews what is not committed, or else what the current branch "
+    .more = "Without arguments it reviews uncommitted changes, or else what the current branch "
             "adds to the main one. A number is a pull request, read with `gh`. It changes nothing.",
     .gives_way = true,
     .run = review_run,
@@ -48,7 +48,7 @@ static int review_run(struct slash_call *call, struct err *err)
     if (is_request)
         buf_addf(&call->prompt,
                  "Review pull request %.*s. `gh pr view %.*s` has its description and `gh pr diff "
-                 "%.*s` its changes; if gh is missing or not logged in, say so and stop.\n\n",
+                 "%.*s` its changes; if gh is missing or not logged in, report that and stop.\n\n",
                  STR_ARG(what), STR_ARG(what), STR_ARG(what));
     else
         buf_adds(&call->prompt,

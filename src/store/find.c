@@ -300,6 +300,6 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
         return err_set(err, ERR_NOT_FOUND,
                        "there is no session of this folder%s (tenax sessions list --all shows "
                        "those of others)",
-                       is_free ? " to go on with" : "");
+                       is_free ? " to continue" : "");
     return 0;
 }

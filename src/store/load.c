@@ -137,7 +137,7 @@ int load_open_tuned(const char *path, const struct load_spec *spec, struct cance
     CLEANUP(load_freep) struct load *l = mem_zalloc(sizeof(*l));
 
     l->source.fd = -1;
-    _Static_assert(LOAD_MAX_ID == WINDOW_TEXT, "what is taken out of a line");
+    _Static_assert(LOAD_MAX_ID == WINDOW_TEXT, "the text taken out of a line");
     buf_init(&l->leaf, LOAD_MAX_ID);
     buf_init(&l->line, LINE_MAX_BYTES + 1);
     if (source_open(&l->source, path, err) < 0)

@@ -25,7 +25,7 @@ static int load_library(struct err *err)
 
     if (!library)
         return err_set(err, ERR_UNSUPPORTED,
-                       "what is remembered between runs needs SQLite; install the package "
+                       "storing data between runs needs SQLite; install the package "
                        "libsqlite3-0 (%s)",
                        dlerror());
 #define X(name)                                                                                    \

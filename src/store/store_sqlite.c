@@ -354,8 +354,8 @@ static void store_move_aside(struct store *s, const struct err *why)
 static int store_use_memory(struct store *s, const struct err *why, struct err *err)
 {
     strv_addf(&s->warnings,
-              "'%s' is not used: %s; sessions are kept as always, but what is trusted or typed now "
-              "and what is counted for goals is forgotten when this process ends",
+              "'%s' is not used: %s; sessions are kept as always, but trust, earlier prompts "
+              "and the figures of goals are forgotten when this process ends",
               s->path, why->text);
     mem_freep(&s->path);
     return store_connect(s, err);

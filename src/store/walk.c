@@ -278,7 +278,7 @@ static uint32_t walk_part(struct chain *c, uint32_t leaf, uint32_t before)
     }
     boundary = walk_try(c, leaf, /*k=*/NULL, &is_lost, &is_circle);
     if (is_circle)
-        chain_warn(c, "the transcript's links go in a circle; what was before is left out");
+        chain_warn(c, "the transcript's links go in a circle; earlier lines are left out");
     if (is_lost && c->is_partial)
         c->wants_more = true;
     else if (is_lost)

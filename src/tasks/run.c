@@ -459,7 +459,7 @@ static void write_prompt(const struct run *r, struct buf *ret)
         return;
     buf_addf(ret,
              "\n\nYou work in a git worktree of your own, %s, on the branch %s. What you change "
-             "there nobody else sees until it is merged.",
+             "there is invisible to others until it is merged.",
              r->tree.path, r->tree.branch);
     if (r->tree.left_out)
         buf_addf(ret, " %zu file%s that the caller has not committed %s not in it.",

@@ -125,8 +125,9 @@ static int tool_ask_user_question_run(struct tool_call *call, struct tool_result
             0) {
             if (why.code != ERR_UNSUPPORTED)
                 return err_set(err, why.code, "%s", why.text);
-            buf_adds(&ret->text, "Nobody is here to answer now. Decide yourself, prefer what is "
-                                 "easy to undo, and say in your answer what you assumed.");
+            buf_adds(&ret->text,
+                     "No user is here to answer now. Decide yourself, prefer steps that are "
+                     "easy to undo, and say in your answer what you assumed.");
             write_data(ret, questions, NULL, STR(""));
             return 0;
         }

@@ -150,7 +150,7 @@ static int edit_in_view(const struct view *v, struct str text, const struct edit
     buf_add(ret_text, str_from(text, done));
     *ret_places = places;
     if (str_eq(str_from(buf_str(ret_text), start), text)) {
-        buf_adds(ret_why, "old_string and new_string are the same but for their line endings, "
+        buf_adds(ret_why, "old_string and new_string are the same except for their line endings, "
                           "which Edit keeps as they are in the file.");
         return -1;
     }

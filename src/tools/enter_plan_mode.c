@@ -36,9 +36,10 @@ static int tool_enter_plan_mode_run(struct tool_call *call, struct tool_result *
     if (person_ask(call, ASK_PERMISSION, "the model wants to make a plan first", "mode", &answer,
                    &why) < 0) {
         if (why.code == ERR_UNSUPPORTED)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "nobody is here to approve a plan: think it through and go on in the "
-                           "mode you are in");
+            return err_set(
+                err, ERR_UNSUPPORTED,
+                "no user is here to approve a plan: think it through and continue in the "
+                "mode you are in");
         return err_set(err, why.code, "%s", why.text);
     }
     if (!answer.allowed) {

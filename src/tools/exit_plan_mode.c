@@ -67,12 +67,13 @@ static int tool_exit_plan_mode_run(struct tool_call *call, struct tool_result *r
 
     if (permit_mode(call->permit) != MODE_PLAN)
         return err_set(err, ERR_BAD_INPUT,
-                       "plan mode is not on, so there is nothing to leave: go on with the work");
+                       "plan mode is not on, so there is nothing to leave: continue with the work");
     if (person_ask(call, ASK_PERMISSION, "the plan needs approval", "mode", &answer, &why) < 0) {
         if (why.code != ERR_UNSUPPORTED)
             return err_set(err, why.code, "%s", why.text);
-        buf_adds(&ret->text, "Nobody is here to approve the plan. Plan mode stays on, and the plan "
-                             "is the result of this run: give it whole as your final answer.");
+        buf_adds(&ret->text,
+                 "No user is here to approve the plan. Plan mode stays on, and the plan "
+                 "is the result of this run: give it whole as your final answer.");
         write_data(ret, plan, /*approved=*/false);
         return 0;
     }

@@ -142,7 +142,7 @@ void notebook_show(const struct notebook *nb, size_t max_bytes, struct tool_resu
             while (ret->images.len > images)
                 buf_release(&ret->images.ptr[--ret->images.len].bytes);
             buf_addf(&ret->text,
-                     "<cell id=\"cell-%zu\"> and the %zu behind it are not shown: %zu "
+                     "<cell id=\"cell-%zu\"> and the %zu after it are not shown: %zu "
                      "KB is the limit. Use Grep, or Bash with jq, to see them.\n",
                      index, json_len(nb->cells) - index - 1, max_bytes >> 10);
             return;

@@ -180,11 +180,13 @@ static const struct {
     {"denied for good", ONE, .denial = "", .interrupt = true, .asked = 1, .is_error = true,
      .want = "The user did not answer the questions."},
     {"no asker", ONE, .absent = true,
-     .want = "Nobody is here to answer now. Decide yourself, prefer what is easy to undo, and say "
+     .want = "No user is here to answer now. Decide yourself, prefer steps that are easy to undo, "
+             "and say "
              "in your answer what you assumed.",
      .data = "{\"questions\":[" Q1 "],\"answers\":{}}"},
     {"no front end", ONE, .fails = ERR_UNSUPPORTED, .asked = 1,
-     .want = "Nobody is here to answer now. Decide yourself, prefer what is easy to undo, and say "
+     .want = "No user is here to answer now. Decide yourself, prefer steps that are easy to undo, "
+             "and say "
              "in your answer what you assumed."},
     {"cancelled", ONE, .fails = ERR_CANCELLED, .asked = 1, .code = ERR_CANCELLED,
      .want = "it failed"},
@@ -262,7 +264,7 @@ static const struct {
      .want = "The user does not want plan mode now. They say: just do it"},
     {"enter, nobody there", &tool_enter_plan_mode_entry, "{}", MODE_DEFAULT, MODE_DEFAULT,
      .absent = true, .code = ERR_UNSUPPORTED, .then = MODE_DEFAULT,
-     .want = "nobody is here to approve a plan"},
+     .want = "no user is here to approve a plan"},
     {"enter, cancelled", &tool_enter_plan_mode_entry, "{}", MODE_DEFAULT, MODE_DEFAULT,
      .fails = ERR_CANCELLED, .code = ERR_CANCELLED, .then = MODE_DEFAULT, .want = "it failed"},
     {"approved", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN, MODE_ACCEPT_EDITS,
@@ -292,9 +294,9 @@ static const struct {
      .denial = "too big", .is_error = true, .then = MODE_PLAN,
      .want = "The user did not approve the plan. Plan mode stays on. They say: too big"},
     {"nobody there", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN, MODE_DEFAULT,
-     .absent = true, .then = MODE_PLAN, .want = "Nobody is here to approve the plan."},
+     .absent = true, .then = MODE_PLAN, .want = "No user is here to approve the plan."},
     {"no front end", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN, MODE_DEFAULT,
-     .fails = ERR_UNSUPPORTED, .then = MODE_PLAN, .want = "Nobody is here to approve the plan."},
+     .fails = ERR_UNSUPPORTED, .then = MODE_PLAN, .want = "No user is here to approve the plan."},
     {"cancelled", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_PLAN, MODE_DEFAULT,
      .fails = ERR_CANCELLED, .code = ERR_CANCELLED, .then = MODE_PLAN, .want = "it failed"},
     {"not in plan mode", &tool_exit_plan_mode_entry, "{\"plan\":\"P\"}", MODE_DEFAULT, MODE_DEFAULT,

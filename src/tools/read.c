@@ -115,8 +115,8 @@ static void reading_show(struct reading *r, const struct line_window *w, const c
     }
     buf_add(text, buf_str(&w->numbered));
     if (last < w->total || !counted)
-        buf_addf(text, "\n\n[Lines %zu-%zu of %s%zu are shown%s. Go on with offset %zu.]", w->first,
-                 last, least, w->total, w->is_full ? ", 100 KB of them" : "", last + 1);
+        buf_addf(text, "\n\n[Lines %zu-%zu of %s%zu are shown%s. Continue with offset %zu.]",
+                 w->first, last, least, w->total, w->is_full ? ", 100 KB of them" : "", last + 1);
     if (w->bad_bytes)
         buf_addf(text,
                  "\n\n[%zu byte%s no UTF-8 and shown as \xef\xbf\xbd (the file may be Latin-1). "

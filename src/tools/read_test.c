@@ -29,7 +29,7 @@ static const struct {
     {"a", STR_INIT(""), "", true, "empty"},
     {"a", STR_INIT("\n"), "", true, "     1\t"},
     {"a", STR_INIT("1\n2\n3\n4\n"), ",\"offset\":2,\"limit\":2", true,
-     "     2\t2\n     3\t3\n\n[Lines 2-3 of 4 are shown. Go on with offset 4.]"},
+     "     2\t2\n     3\t3\n\n[Lines 2-3 of 4 are shown. Continue with offset 4.]"},
     {"a", STR_INIT("1\n2\n"), ",\"offset\":0", true, "     1\t1\n     2\t2"},
     {"a", STR_INIT("1\n2\n"), ",\"offset\":3", true,
      "offset 3 is past the end, the file has 2 lines"},
@@ -122,7 +122,8 @@ static void long_texts_are_cut(void **state)
         buf_addf(&text, "l%d\n", i);
     tool_check_put(&t, "lines", buf_str(&text));
     assert_true(tool_check_run(&t, &tool_read_entry, "{\"file_path\":\"lines\"}"));
-    ASSERT_SAYS(&t, "  2000\tl2000\n\n[Lines 1-2000 of 2500 are shown. Go on with offset 2001.]");
+    ASSERT_SAYS(&t,
+                "  2000\tl2000\n\n[Lines 1-2000 of 2500 are shown. Continue with offset 2001.]");
 
     /* 2,000 characters of two bytes each, then the rest. */
     buf_clear(&text);
@@ -139,7 +140,7 @@ static void long_texts_are_cut(void **state)
         buf_addf(&text, "%0199d\n", i);
     tool_check_put(&t, "bytes", buf_str(&text));
     assert_true(tool_check_run(&t, &tool_read_entry, "{\"file_path\":\"bytes\"}"));
-    ASSERT_SAYS(&t, "are shown, 100 KB of them. Go on with offset ");
+    ASSERT_SAYS(&t, "are shown, 100 KB of them. Continue with offset ");
     assert_true(t.result.text.len < tool_read_entry.max_result);
     buf_release(&text);
     tool_check_end(&t);

@@ -106,8 +106,8 @@ int target_save(struct tool_call *call, struct target *t, struct str text, struc
     if (exists != t->file.exists || (exists && (now.st_size != t->file.st.st_size ||
                                                 now.st_mtim.tv_sec != t->file.st.st_mtim.tv_sec ||
                                                 now.st_mtim.tv_nsec != t->file.st.st_mtim.tv_nsec)))
-        return err_set(err, ERR_BAD_INPUT, "'%s' is being changed by somebody else: Read it again",
-                       t->path);
+        return err_set(err, ERR_BAD_INPUT,
+                       "'%s' is being changed by another process: Read it again", t->path);
     wait_point(WAIT_WRITE, call->cancel);
     if (cancel_check(call->cancel, err) < 0 || textfile_save(&t->file, text, err) < 0)
         return -1;

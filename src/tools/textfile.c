@@ -77,7 +77,7 @@ int textfile_fail(const char *path, const char *what, struct err *err)
 {
     if (errno == ELOOP)
         return err_set(err, ERR_IO,
-                       "'%s' leads elsewhere by now, or in a circle: there is a link in its place. "
+                       "'%s' leads elsewhere now, or in a circle: there is a link in its place. "
                        "Nothing was done",
                        path);
     return err_sys(err, errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot %s '%s'", what, path);

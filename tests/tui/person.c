@@ -159,8 +159,9 @@ void start_lengthy(struct window *w, const char *home)
 }
 
 static const struct person_case *const themes[] = {
-    person_alone,    person_quiet, person_copy,    person_starts, person_turns, person_ends,
-    person_switches, person_stays, person_outside, person_much,   person_shown, person_asked};
+    person_alone, person_quiet,    person_copy,  person_starts,  person_turns,
+    person_ends,  person_switches, person_stays, person_outside, person_much,
+    person_shown, person_asked,    person_agents};
 
 int main(int argc, char **argv)
 {

@@ -49,6 +49,7 @@ extern const struct person_case person_outside[];
 extern const struct person_case person_much[];
 extern const struct person_case person_shown[];
 extern const struct person_case person_asked[];
+extern const struct person_case person_agents[];
 
 extern const char *build; /* the build folder */
 

@@ -105,7 +105,7 @@ static void case_clear_fails(void)
     until_idle(&w);
     break_holds(&w, true);
     window_type(&w, "/clear" ENTER "and now" ENTER);
-    window_until(&w, "the session cannot be written down");
+    window_until(&w, "the session cannot be saved");
     window_until(&w, "So we stay.");
     until_idle(&w);
     CHECK(!window_count(&w, "new session"), "%s", window_text(&w));
@@ -175,7 +175,7 @@ static void case_switch_fails(void)
     until_idle(&w);
     window_type(&w, "/branch" ENTER);
     CHECK(window_end(&w) == 2, "exit code");
-    CHECK(window_count(&w, "the session cannot be written down") == 1, "%s", window_text(&w));
+    CHECK(window_count(&w, "the session cannot be saved") == 1, "%s", window_text(&w));
     CHECK(window_count(&w, "Resume this session with: tenax --resume ") == 1, "%s",
           window_text(&w));
     check_sane(&w);

@@ -128,7 +128,7 @@ int goal_read_usd(struct str text, double *ret, struct err *err)
     if (value <= 0)
         return amount_wrong(text, "is nothing; a limit is more than 0", err);
     if (value > GOAL_MAX_USD)
-        return amount_wrong(text, "is more than anybody has ($1000000000 at most)", err);
+        return amount_wrong(text, "is too much ($1000000000 at most)", err);
     *ret = value;
     return 0;
 }

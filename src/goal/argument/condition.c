@@ -108,7 +108,7 @@ int condition_read(struct str text, int64_t now_ms, struct buf *ret_text,
     while (rest.len) {
         if (!is_option(rest))
             return err_set(err, ERR_BAD_INPUT,
-                           "options stand before or behind the condition, and '%.*s' is neither; "
+                           "options stand before or after the condition, and '%.*s' is neither; "
                            "begin with -- when the option's name is part of the condition",
                            STR_ARG(str_clip(rest, SHOWN)));
         if (take_option(&rest, now_ms, ret_options, err) < 0)

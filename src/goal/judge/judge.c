@@ -180,7 +180,7 @@ static void asking_offer_tools(struct asking *a)
         struct llm_tool *t = vec_add(&a->tools);
 
         buf_add(&text, tools[i].description);
-        buf_adds(&text, " For you, ignored, hidden and binary files are included; what is in .git, "
+        buf_adds(&text, " For you, ignored, hidden and binary files are included; files in .git, "
                         "where the path names it.");
         *t = tools[i];
         t->description = arena_str(&a->arena, buf_str(&text));

@@ -21,7 +21,8 @@
 const char judge_verdict_schema[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"ok\":{\"type\":\"boolean\",\"description\":\"Whether the whole condition holds now.\"},"
-    "\"reason\":{\"type\":\"string\",\"description\":\"Why; if it does not hold, what is missing "
+    "\"reason\":{\"type\":\"string\",\"description\":\"Why; if it does not hold, which part is "
+    "missing "
     "and where.\"},"
     "\"criteria\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
     "\"text\":{\"type\":\"string\"},"

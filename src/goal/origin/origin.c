@@ -210,7 +210,7 @@ static void protect_behind_link(struct origin *o, const struct inventory_entry *
         struct inventory_entry *e = &o->files.entries.ptr[i];
 
         if (e->path.len == target.len || e->path.ptr[target.len] == '/')
-            protect(o, e, false, "behind a link that is protected");
+            protect(o, e, false, "the target of a protected link");
     }
 }
 

@@ -245,7 +245,7 @@ int proof_checkout(const struct git *git, struct str tree, struct str base, stru
             return -1;
         if (said.code) {
             is_wrong(ret,
-                     i == 2 ? "the recorded files are not what was recorded"
+                     i == 2 ? "the recorded files have been changed"
                             : "the recorded state is damaged",
                      &said);
             return 0;

@@ -428,7 +428,7 @@ static void add_next(const struct store_goal *g, struct buf *ret)
     goal_show_stop(g, &next);
     if (!next.len)
         buf_adds(&next, "It is still being worked for; this report shows how far it is.");
-    buf_adds(ret, "## How to go on\n\n");
+    buf_adds(ret, "## How to continue\n\n");
     markdown_quote(buf_str(&next), 4096, ret);
     buf_addc(ret, '\n');
 }

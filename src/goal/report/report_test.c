@@ -337,7 +337,7 @@ static void stopped_goals(void **state)
         const char *const wanted[] = {
             "**Verdict: the goal is not met.** no network (decided by judge",
             "the judge says so",
-            "## How to go on\n\n> ",
+            "## How to continue\n\n> ",
             "Cannot be met: no network",
             "| 2025-11-15 12:00:01Z | file | 4m | still waiting |",
         };

@@ -243,7 +243,7 @@ static int wait_read_members(const struct json *v, struct wait *w, struct err *e
     int64_t check_ins;
 
     if (!json_is(v, JSON_OBJECT) || !wait_read_on(json_get_str(v, "on"), &w->on))
-        return err_set(err, ERR_BAD_INPUT, "it does not say what is waited for");
+        return err_set(err, ERR_BAD_INPUT, "it does not say what to wait for");
     if (wait_read_number(v, "pid", 1, 0, &w->pid, err) < 0 ||
         wait_read_number(v, "pid_start", 0, 0, &start, err) < 0 ||
         wait_read_number(v, "file_mtime_ns", INT64_MIN, -1, &w->file_mtime_ns, err) < 0 ||

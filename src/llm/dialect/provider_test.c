@@ -258,8 +258,8 @@ static const struct {
      .note = "assuming a window of 32768"},
     {.env = "", .want = "ollama", .error = "--model ollama/NAME", .code = ERR_BAD_INPUT},
     {.env = "", .want = "antropic/opus", .error = "did you mean anthropic?", .code = ERR_BAD_INPUT},
-    {.env = "", .want = "Qwen/Qwen3", .error = "behind its provider", .code = ERR_BAD_INPUT},
-    {.env = "", .want = "openai/", .error = "no model behind", .code = ERR_BAD_INPUT},
+    {.env = "", .want = "Qwen/Qwen3", .error = "after its provider", .code = ERR_BAD_INPUT},
+    {.env = "", .want = "openai/", .error = "no model after", .code = ERR_BAD_INPUT},
     {.env = "",
      .want = "openai/gpt-5",
      .error = "no key for openai (chosen by --model): set OPENAI_API_KEY, or run 'tenax auth login "

@@ -219,7 +219,7 @@ int scan_document(struct scan *s, struct str *ret)
     s->at += 2;
     end = scan_word(s);
     if (!end.len)
-        return scan_fail(s, start, "a word is missing behind <<");
+        return scan_fail(s, start, "a word is missing after <<");
     if (scan_end(s) < 0)
         return -1;
     while (!found && scan_next_line(s)) {
@@ -267,7 +267,7 @@ int scan_text(struct scan *s, struct str *ret)
             return -1;
         if (!scan_at_end(s))
             return scan_fail(s, s->at,
-                             "text behind the closing quotation mark (inside quotes, write \\\")");
+                             "text after the closing quotation mark (inside quotes, write \\\")");
         return 0;
     }
     *ret = arena_str(s->arena, scan_rest(s));

@@ -166,7 +166,7 @@ static const struct bad_case {
     {"step\n  txt hi", "t:2:3: unknown keyword 'txt'; did you mean 'text'?"},
     {"step\n  zebra hi", "t:2:3: unknown keyword 'zebra'"},
     {"step\n  text \"hi", "t:2:8: the quotation mark is never closed"},
-    {"step\n  text \"hi\" there", "t:2:13: text behind the closing quotation mark"},
+    {"step\n  text \"hi\" there", "t:2:13: text after the closing quotation mark"},
     {"step\n  text \"\\q\"", "t:2:9: unknown escape"},
     {"step\n  text \"\\x4\"", "t:2:9: unknown escape"},
     {"step\n  text <<END\n hi\n", "t:2:8: no line 'END' ends this text"},

@@ -130,7 +130,7 @@ void grep_note(const struct conf *conf, struct strv *notes)
 {
     if (str_is(grep_wanted(conf), "rg") && !is_in_path(conf_env(conf, "PATH"), "rg"))
         strv_adds(notes, "ripgrep is asked for (TENAX_GREP or grepEngine) and is not in PATH, so "
-                         "Grep searches with what is built in; install ripgrep, or ask for "
+                         "Grep uses the built-in search; install ripgrep, or ask for "
                          "\"built-in\"");
 }
 
@@ -237,7 +237,7 @@ static void grep_explain(const struct grep_search *s, const struct grep_results 
     if (!sum->files)
         buf_adds(out, "No matches.\n");
     else if (!sum->shown)
-        buf_addf(out, "(Nothing behind offset %zu.)\n", page->skip);
+        buf_addf(out, "(Nothing after offset %zu.)\n", page->skip);
     if (sum->shown && (sum->left || sum->more))
         buf_addf(out, "(%s%zu more %s: offset %zu goes on.)\n", sum->more ? "at least " : "",
                  sum->left, unit, page->skip + sum->shown);

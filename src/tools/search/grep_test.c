@@ -80,7 +80,7 @@ static void everything_can_be_asked_for(void **state)
         {"\"pattern\":\"():\\n\"", "No matches.\n(The pattern asks for \\n"},
         {"\"pattern\":\"foo\",\"glob\":\".hid\"", ".hid\n"},
         {"\"pattern\":\"foo\",\"glob\":\"!*.c\",\"type\":\"txt\"", "u16.txt\nbad.txt\ncrlf.txt\n"},
-        {"\"pattern\":\"foo\",\"offset\":99", "(Nothing behind offset 99.)\n"},
+        {"\"pattern\":\"foo\",\"offset\":99", "(Nothing after offset 99.)\n"},
         {"\"pattern\":\"nowhere to be found\"", "No matches.\n"},
     };
     struct tool_check t;

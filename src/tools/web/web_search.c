@@ -244,7 +244,7 @@ static int search(struct tool_call *call, struct provider *provider, const struc
     struct llm_request request = {
         .model = &provider->model,
         .system =
-            STR("You search the web for somebody who cannot. Search, then report briefly what "
+            STR("You search the web for an agent that cannot. Search, then report briefly what "
                 "the pages say: facts, names, versions, dates, and which page says what. Add "
                 "nothing of your own."),
         .search = want,

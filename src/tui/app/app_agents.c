@@ -49,7 +49,7 @@ static bool agent_is_listed(const struct app *a, const struct task_view *v, int6
         return false;
     if (strcmp(v->id, a->viewed.id) == 0 || !task_is_over(v->state))
         return true;
-    if (v->ended_ms == v->began_ms || strv_has(&a->agents.cleared, str_of(v->run)))
+    if (v->ended_ms < a->agents.since_ms || strv_has(&a->agents.cleared, str_of(v->run)))
         return false; /* it is of an earlier process, or was cleared */
     return a->agents.has_focus || now_ms - since_ms < AGENTS_KEPT_MS;
 }
