@@ -215,8 +215,8 @@ enum cache_break agent_cache_break(const struct agent *a);
 int64_t agent_context_tokens(const struct agent *a);
 
 /* A call of a tool that belongs to no turn, with hooks, rules and questions as in one. Waits for
- * its end; any thread, several at once. ret: TOOL_RESULT_INIT; what fails is a result that says so.
- * -1: cancelled. */
+ * its end; any thread, several at once. ret: TOOL_RESULT_INIT; a failure is a result that reports
+ * it. -1: cancelled. */
 struct agent_tool_use {
     struct str id, name, input; /* "toolu_…", "Bash", a JSON object */
 };

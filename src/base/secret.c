@@ -12,7 +12,7 @@
 #define SECRET_STAY 64 /* the first ones stay; the others make room for newer ones */
 #define SECRET_TURNS (SECRET_MAX - SECRET_STAY)
 #define SECRET_MIN_LEN 6
-/* What is shorter may be a plain word: "ollama" as a key that nobody checks. */
+/* A shorter value may be a plain word: "ollama" as a key that is not checked. */
 #define SECRET_LEN 8
 #define SECRET_SHORT "hidden"
 _Static_assert(sizeof(SECRET_SHORT) - 1 <= SECRET_MIN_LEN, "never longer than what it stands for");

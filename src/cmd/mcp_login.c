@@ -117,7 +117,7 @@ int mcp_login_again(struct cmd *c, struct mcp_client *client, struct err *err)
     mcp_client_look(client, &look);
     mcp_lists_unref(look.lists);
     buf_adds(&scope, look.scope);
-    /* What was granted stays granted. */
+    /* Granted scopes stay granted. */
     if (look.scope[0] && mcp_token_load(conf_home(with.conf), s, &old, NULL) == 0 && old.scope.len)
         buf_addf(&scope, " %s", buf_cstr(&old.scope));
     mcp_token_release(&old);

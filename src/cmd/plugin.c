@@ -41,7 +41,7 @@ static int plugin_usage(void)
 
 /* ---- Questions ---- */
 
-/* What can run is shown also when nobody is asked. */
+/* Programs it can run are shown even without a question. */
 static int confirm(void *arg, struct str title, struct str what, struct err *err)
 {
     struct cmd *c = arg;
@@ -59,7 +59,7 @@ static int confirm(void *arg, struct str title, struct str what, struct err *err
     if (c->args.given[OPT_YES])
         return 0;
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return err_set(err, ERR_DENIED, "nobody can be asked here; --yes allows it");
+        return err_set(err, ERR_DENIED, "there is no user to ask here; --yes allows it");
     say_plain("Continue? [y/N]");
     if (cmd_read_line(c, &line, err) < 0)
         return -1;
@@ -180,7 +180,7 @@ static int disable(const struct plugin_job *job, struct str id, struct plugin_do
 }
 
 static const struct {
-    const char *verb; /* of a marketplace: behind that word */
+    const char *verb; /* of a marketplace: after that word */
     change_fn fn;
     bool of_market;
 } changes[] = {

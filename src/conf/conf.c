@@ -846,5 +846,5 @@ const char *conf_etc(const struct conf *c)
 
 struct plugin_cache *conf_plugin_cache(const struct conf *c)
 {
-    return &((struct conf *)c)->plugins; /* it has a lock of its own */
+    return &((struct conf *)c)->plugins; /* it has a separate lock */
 }

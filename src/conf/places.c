@@ -65,17 +65,24 @@ static bool places_has(const place_vec *list, const char *dir, const char *folde
     return false;
 }
 
-bool places_leads_out(const struct place *at, const char *project, const char *path)
+static bool leads_out_of(const char *top, const char *path)
 {
     CLEANUP(mem_freep) char *real = path_real(path);
-    CLEANUP(mem_freep)
-    char *top = path_real(at->plugin  ? at->plugin->root
-                          : at->added ? at->added
-                                      : project);
     size_t len = strlen(top);
 
-    return (at->level == LEVEL_PROJECT || at->plugin) && len > 1 &&
-           (strncmp(real, top, len) != 0 || real[len] != '/');
+    return len > 1 && (strncmp(real, top, len) != 0 || real[len] != '/');
+}
+
+bool places_leads_out(const struct place *at, const char *project, const char *path)
+{
+    CLEANUP(mem_freep) char *top = NULL;
+
+    if (at->plugin) /* its root has its links followed */
+        return leads_out_of(at->plugin->root, path);
+    if (at->level != LEVEL_PROJECT)
+        return false;
+    top = path_real(at->added ? at->added : project);
+    return leads_out_of(top, path);
 }
 
 const char *places_project(const struct conf *conf, struct arena *arena)

@@ -54,7 +54,7 @@ struct plugin {
     const char *id; /* "demo@market" */
     const char *name, *market;
     const char *root; /* links followed */
-    const char *data; /* where it keeps what is its own */
+    const char *data; /* where it keeps its own data */
     const char *version, *description;
     struct strv paths[PLUGIN_PARTS]; /* folders and files, all below root */
     plugin_json_vec hooks;           /* {"Stop": […]} */

@@ -15,7 +15,7 @@
 #include "llm/dialect/dialect.h"
 #include "net/net.h"
 
-/* Who needs the network says itself what is wrong with it. */
+/* Models that need the network report problems with it themselves. */
 static struct agent *call_agent(struct host *h)
 {
     struct agent_spec rest = {0};

@@ -194,7 +194,7 @@ static int save(const struct conf *conf, const struct market *m, const struct or
     return state_put(path, buf_cstr(&key), buf_str(&text), err);
 }
 
-/* In the place of what is there, in one step where the file system can. */
+/* Replaces the existing one, in one step where the file system can. */
 static int put_in_place(const char *from, const char *to, const char *tmp, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(to);
@@ -205,7 +205,7 @@ static int put_in_place(const char *from, const char *to, const char *tmp, struc
     if (rename(from, to) == 0)
         return 0;
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
-        return 0; /* what was there goes with tmp */
+        return 0; /* the old one goes with tmp */
     if (rename(to, aside) < 0 || rename(from, to) < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", to);
     return 0;

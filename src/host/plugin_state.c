@@ -1,6 +1,5 @@
 /*
- * plugin_state: records, the settings that turn plugins on, the lock, and what is cleared away. Any
- * thread.
+ * plugin_state: records, the settings that turn plugins on, the lock, and the cleanup. Any thread.
  */
 #include "host/plugin_state.h"
 
@@ -324,7 +323,7 @@ void scope_forget(const struct conf *conf, enum plugin_scope scope, struct strv 
     *io_notes = left;
 }
 
-/* ---- The lock, and what is left over ---- */
+/* ---- The lock, and leftovers ---- */
 
 int state_lock(const struct plugin_job *job, struct arena *arena, const char **ret_tmp,
                struct err *err)
@@ -394,7 +393,7 @@ void state_clean(const struct conf *conf)
     const struct json *root = plugin_state(conf, "installed.json", &arena, /*err=*/NULL);
 
     fetch_remove(tmp);
-    if (!root) /* nobody knows what is in use */
+    if (!root) /* the plugins in use are unknown */
         return;
     JSON_EACH(json_get(root, "plugins"), v) {
         strv_add(&kept, json_get_str(v, "path"));

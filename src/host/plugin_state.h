@@ -1,5 +1,5 @@
 /*
- * What is remembered of plugins and marketplaces, and how it is changed; for host/plugin*.c.
+ * The stored state of plugins and marketplaces, and its changes; for host/plugin*.c.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ int record_save(const struct conf *conf, struct str id, const struct record *r, 
 int record_remove(const struct conf *conf, struct str id, struct err *err);
 int config_save(const struct conf *conf, struct str id, const struct strv *pairs, struct err *err);
 int config_remove(const struct conf *conf, struct str id, struct err *err);
-/* A value of one of our files: JSON in the place of what is there. */
+/* A value of one of our files: JSON that replaces the old value. */
 int state_put(const char *path, const char *key, struct str value, struct err *err);
 /* Installed with tenax or Claude Code, or one of --plugin-dir. */
 bool plugin_is_known(const struct conf *conf, struct str id);
@@ -71,6 +71,6 @@ int market_bring(const struct plugin_job *job, struct arena *arena, struct str n
 int market_refresh(const struct plugin_job *job, struct str name, const char *tmp, struct err *err);
 /* A path that a marketplace names, below root; NULL: it leads out, or there is nothing. */
 const char *market_path(struct arena *arena, const char *root, struct str path, struct err *err);
-/* What is wrong with a marketplace's folder, a line each. */
+/* The problems of a marketplace's folder, a line each. */
 int market_validate(const char *path, struct strv *ret_problems, struct err *err);
 bool market_is_path(struct str source); /* "/x", "./x", "~/x", "." */

@@ -34,7 +34,7 @@ void plugin_done_release(struct plugin_done *d)
     strv_release(&d->warnings);
 }
 
-/* ---- What is wanted, and where it comes from ---- */
+/* ---- The request, and its source ---- */
 
 /* All of it is in the arena. */
 struct want {
@@ -43,7 +43,7 @@ struct want {
     struct str name;      /* empty: the plugin says it */
     struct str market;
     const char *dir;       /* a folder to take it from; NULL: fetched */
-    struct str below;      /* of what is fetched */
+    struct str below;      /* of the fetched tree */
     bool is_users;         /* the user has typed the URL */
     const char *tmp;       /* the folder that things are made in */
     const char *ready;     /* the plugin, complete, but not in its place; NULL: it stays */

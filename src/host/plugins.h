@@ -78,7 +78,7 @@ int plugin_write_list(const struct conf *conf, bool is_available, struct jw *w, 
 int market_write_list(const struct conf *conf, struct jw *w, struct buf *ret, struct err *err);
 int plugin_write_details(const struct conf *conf, struct str id, struct jw *w, struct buf *ret,
                          struct err *err);
-/* A plugin's or a marketplace's folder: what is wrong with it, a line each. */
+/* The problems of a plugin's or a marketplace's folder, a line each. */
 int plugin_validate(const char *path, struct strv *ret_problems, struct err *err);
 
 /* Plugins that cannot be used, for the start of a session. */

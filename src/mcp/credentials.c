@@ -121,7 +121,7 @@ static int collect(const struct credentials *c, struct credentials_mail *m)
             strv_addf(&m->headers, "authorization: Bearer %s", buf_cstr(&token.access));
             buf_add(&m->token, buf_str(&token.access));
         } else if (err->code == ERR_NOT_FOUND && !c->stale.len) {
-            r = 0; /* nobody has logged in: maybe it needs no login */
+            r = 0; /* no login yet: maybe it needs none */
             *err = (struct err){0};
         }
     }

@@ -1,7 +1,7 @@
 /*
- * The headers of requests to a server behind a URL, made on a thread of their own, because a helper
- * and the renewal of a token take their time: configured ones, what headersHelper prints over them,
- * and the token of a login.
+ * The headers of requests to a server at a URL, made on a separate thread, because a helper and the
+ * renewal of a token take their time: configured ones, what headersHelper prints over them, and the
+ * token of a login.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * A login is one page, oauth_login(): find out who issues tokens, become a client there, get a
- * code, exchange it. Renewing takes the lock that all processes share, looks whether another one
- * was faster, and has the new token on the disk before anybody uses it.
+ * code, exchange it. Renewing takes the lock that all processes share, checks whether another one
+ * was faster, and has the new token on the disk before it is used.
  */
 #include "mcp/oauth.h"
 

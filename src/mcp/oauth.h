@@ -43,8 +43,8 @@ struct oauth_login {
 int oauth_login(const struct oauth *o, const struct oauth_login *login, struct err *err);
 
 /* A token that is good for a while. stale: one that the server has refused; another process may
- * have renewed it meanwhile. ret: MCP_TOKEN_INIT. ERR_NOT_FOUND: there is none; ERR_AUTH: a login
- * is needed. */
+ * have renewed it since. ret: MCP_TOKEN_INIT. ERR_NOT_FOUND: there is none; ERR_AUTH: a login is
+ * needed. */
 int oauth_token(const struct oauth *o, struct str stale, struct mcp_token *ret, struct err *err);
 
 /* A parameter of a WWW-Authenticate header: "scope", "error"; empty: it has none. */

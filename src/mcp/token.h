@@ -1,6 +1,6 @@
 /*
- * Tokens of MCP servers, in $TENAX_HOME/mcp-auth.json, which only the user can read. What is read
- * or written is registered as a secret. Any thread.
+ * Tokens of MCP servers, in $TENAX_HOME/mcp-auth.json, which only the user can read. Every token
+ * read or written is registered as a secret. Any thread.
  */
 #pragma once
 

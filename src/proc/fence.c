@@ -476,10 +476,12 @@ void fence_take_request(struct confine_image *image)
     ssize_t len = recv(image->request, head, sizeof(head), MSG_DONTWAIT);
     size_t n = len > 0 ? fence_request_host(head, (size_t)len, name) : 0;
 
-    close(image->request);
-    image->request = -1;
-    if (!n)
+    if (!n || image->is_stopped) {
+        close(image->request);
+        image->request = -1;
         return;
+    }
+    /* It stays open until the job is dead, or the program would report that its proxy hung up. */
     fence_note(&f, 'N', name, n);
     image->is_stopped = true;
 }

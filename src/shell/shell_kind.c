@@ -101,7 +101,7 @@ static bool reader_takes(const struct reader *r, const struct shell_part *p)
 
         if (shell_word_could_be_option(w) || reader_writes_by(r, w))
             return false;
-        /* Behind the first word some programs take no options any more: xxd f -c. */
+        /* After the first word some programs take no options any more: xxd f -c. */
         if (!shell_word_is_option(w) || words)
             words += (size_t)1 + w->globs; /* a pattern may be several */
         else if (str_is_word_of(w->raw, r->valued) && p->first + i + 1 < p->words.len &&

@@ -114,7 +114,7 @@ static int agents_show(struct slash_call *call, const struct definition *d)
 
 /* ---- Changing ---- */
 
-/* What is wrong with the file as it is now. */
+/* The problems of the file as it is now. */
 static void say_check(struct slash_call *call, const char *path)
 {
     CLEANUP(definitions_unrefp) struct definitions *l = agents_types(host_agents(call->host));
@@ -198,7 +198,7 @@ static void write_template(struct str name, struct str wish, struct buf *ret)
              STR_ARG(wish));
 }
 
-/* Models like to put a fence around a file, whatever they were told. */
+/* Models often put a fence around a file despite the instructions. */
 static struct str without_fence(struct str text)
 {
     text = str_trim(text);
@@ -246,8 +246,8 @@ static char *place_of(struct slash_call *call, struct str name, bool is_users)
     return buf_take(&path);
 }
 
-/* What a person in front of it is asked: its name and what it is for, unless said, where it goes,
- * and who writes it. */
+/* Asks an interactive user: its name and purpose, unless given, where it goes, and who writes
+ * it. */
 static int ask_new(struct slash_call *call, struct buf *name, struct buf *wish, size_t *ret_place,
                    size_t *ret_how, struct err *err)
 {

@@ -583,8 +583,10 @@ struct own_list *own_read(const struct conf *conf, const struct strv *near, bool
     if (l->commands.len)
         qsort(l->commands.ptr, l->commands.len, sizeof(l->commands.ptr[0]), by_name);
     VEC_EACH(&l->commands, c) { /* an alias that is also a name, or another's alias, is none */
+        if (!c->alias.len)
+            continue;
         VEC_EACH(&l->commands, o) {
-            if (o != c && c->alias.len && (str_eq(o->name, c->alias) || str_eq(o->alias, c->alias)))
+            if (o != c && (str_eq(o->name, c->alias) || str_eq(o->alias, c->alias)))
                 c->alias = STR("");
         }
     }

@@ -1,6 +1,6 @@
 /*
  * /plugin: the plugins there are, and what may be done about them; the words are those of `tenax
- * plugin`. What can run is shown and asked about; where nobody can be asked nothing is installed.
+ * plugin`. What can run is shown and asked about; without a user to ask nothing is installed.
  */
 #include <string.h>
 
@@ -36,7 +36,8 @@ static int confirm(void *arg, struct str title, struct str what, struct err *err
     size_t chosen;
 
     if (!call->front)
-        return err_set(err, ERR_DENIED, "nobody can be asked here; use tenax plugin with --yes");
+        return err_set(err, ERR_DENIED,
+                       "there is no user to ask here; use tenax plugin with --yes");
     buf_add(&note, what.len ? what : STR("It runs nothing by itself."));
     p.note = buf_str(&note);
     if (slash_pick(call, &p, &chosen, err) < 0)

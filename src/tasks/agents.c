@@ -559,7 +559,7 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
         if (cancel_is_set(cancel) && !was_stopped) {
             was_stopped = true;
             gate_give(&a->gate);
-            run_stop(r, "parent");
+            (void)run_stop(r, "parent");
             gate_take(&a->gate);
             continue;
         }
@@ -680,7 +680,7 @@ size_t agents_stop_background(struct agents *a)
     gate_give(&a->gate);
     n = stopped.len;
     VEC_EACH(&stopped, it) {
-        run_stop(*it, "user");
+        (void)run_stop(*it, "user");
         run_unref(*it);
     }
     vec_release(&stopped);

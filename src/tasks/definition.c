@@ -145,7 +145,7 @@ static int is_entry(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-/* What is taken, and from where. */
+/* The items to take, and their source. */
 struct taking {
     const struct place *place;
     enum definition_source source;

@@ -87,8 +87,8 @@ void run_unref(struct run *r);                          /* the gate is not taken
 int run_launch(struct run *r, struct err *err);
 void run_on_rest(void *arg, const char *id);
 void run_hear(void *arg, const char *id, const struct event *e);
-/* Ends it, as by the user or by an agent (by). */
-void run_stop(struct run *r, const char *by);
+/* Ends it, as by the user or by an agent (by). False: it has ended already. */
+bool run_stop(struct run *r, const char *by);
 /* The next ones that wait for a slot begin. */
 void runs_next(struct agents *a);
 extern const struct task_ops run_ops;

@@ -578,16 +578,18 @@ void runs_next(struct agents *a)
 
 /* ---- Stopped ---- */
 
-void run_stop(struct run *r, const char *by)
+bool run_stop(struct run *r, const char *by)
 {
     struct agents *a = r->agents;
     struct spawner *s = a->spec.spawner;
     VEC(struct run *) below = VEC_INIT;
     struct spawn_end none = {0};
     bool was_pending = false;
+    bool is_late;
 
     gate_take(&a->gate);
-    r->is_stopped = true;
+    is_late = r->is_judged;
+    r->is_stopped = r->is_stopped || !is_late;
     if (!r->stopped_by)
         r->stopped_by = by;
     for (size_t i = 0; i < a->queue.len; i++) {
@@ -608,35 +610,37 @@ void run_stop(struct run *r, const char *by)
     gate_give(&a->gate);
     VEC_EACH(&below, it) {
         task_set_known(a->spec.tasks, (*it)->id); /* no receiver is left */
-        run_stop(*it, "parent");
+        (void)run_stop(*it, "parent");
         run_unref(*it);
     }
     vec_release(&below);
+    if (is_late)
+        return false;
     if (was_pending) {
         run_finish(r, &none);
-        return;
+        return true;
     }
     (void)s->stop(s, r->id, /*err=*/NULL);
     run_settle_later(r);
+    return true;
 }
 
 static int ops_stop(void *arg, const char *id, const char *by, struct err *err)
 {
     struct agents *a = arg;
+    bool is_in_time = false;
     struct run *r;
 
     gate_take(&a->gate);
     r = run_find(a, id);
-    if (r && r->is_judged)
-        r = NULL;
     if (r)
         r->refs++;
     gate_give(&a->gate);
-    if (!r)
-        return err_set(err, ERR_BAD_INPUT, "%s has just ended by itself", id);
-    run_stop(r, by ? "parent" : "user");
-    run_unref(r);
-    return 0;
+    if (r) {
+        is_in_time = run_stop(r, by ? "parent" : "user");
+        run_unref(r);
+    }
+    return is_in_time ? 0 : err_set(err, ERR_BAD_INPUT, "%s has just ended by itself", id);
 }
 
 const struct task_ops run_ops = {ops_stop, NULL};

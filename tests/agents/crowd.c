@@ -5,8 +5,8 @@
  *
  * COUNT (100) agents work at once in the background, each through ten steps with a call of a tool.
  * All finish; every event carries the name of its agent; the session hears of each end once. They
- * take two threads each at most, and none when they have ended; what is kept of one that has ended
- * is little, in each of ROUNDS (2).
+ * take two threads each at most, and none when they have ended; little is kept of one that has
+ * ended, in each of ROUNDS (2).
  */
 #include <dirent.h>
 #include <inttypes.h>

@@ -56,11 +56,12 @@ class Peer:
         view = memoryview(data)
         until = time.monotonic() + PATIENCE_S
         while at < len(data):
-            assert time.monotonic() < until, 'tenax does not read'
+            assert time.monotonic() < until, 'tenax does not read any more'
             r, w, _ = select.select([self.child.stdout], [self.child.stdin], [], 1)
             if r:
                 self.heard += os.read(self.child.stdout.fileno(), 1 << 16)
             if w:
+                until = time.monotonic() + PATIENCE_S
                 at += os.write(self.child.stdin.fileno(), view[at:at + (1 << 16)])
 
     def line(self, what):

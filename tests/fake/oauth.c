@@ -1,6 +1,6 @@
 /*
- * oauth: a pretend MCP server behind a login, and the authorization server for it, in one:
- * fake-oauth [KIND]. Prints its port. One connection at a time.
+ * oauth: a pretend MCP server with a login, and the authorization server for it, in one: fake-oauth
+ * [KIND]. Prints its port. One connection at a time.
  *
  *   (none)    tokens last an hour, but the first one of a login is stale at once; /count says how
  *             many were renewed; each token to renew with is good once

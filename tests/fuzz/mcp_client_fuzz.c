@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
 
     FUZZ_CHECK(c);
-    if (mcp_client_wait(c, 10000, /*cancel=*/NULL, &err) < 0)
+    if (mcp_client_wait(c, 60000, /*cancel=*/NULL, &err) < 0)
         FUZZ_CHECK(err.text[0]);
     mcp_client_look(c, &look);
     FUZZ_CHECK((look.state == MCP_CONNECTED) == !look.error[0]);

@@ -1,6 +1,6 @@
 /*
- * A result of an MCP tool, whatever it holds, becomes a result for the model: with a text, and with
- * data that are JSON. Files cannot be written here, which is said in the text.
+ * Any result of an MCP tool becomes a result for the model: with a text, and with data that are
+ * JSON. Files cannot be written here, which is said in the text.
  */
 #include "agent/tool.h"
 #include "base/arena.h"

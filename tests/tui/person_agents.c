@@ -1,6 +1,6 @@
 /*
- * A person with agents at work: rows of them, a look into one, a message to it, an end to it, and a
- * question that one asks.
+ * Agents at work: rows of them, a look into one, a message to it, an end to it, and a question that
+ * one asks.
  */
 #include <string.h>
 
@@ -24,8 +24,8 @@ static void start_background(struct window *w)
     until_idle(w);
 }
 
-/* Its conversation is shown as it goes on, and what is typed there goes to it. Esc goes back and
- * interrupts nothing. */
+/* Its conversation is shown as it goes on, and input there goes to it. Esc goes back and interrupts
+ * nothing. */
 static void case_agent_viewed(void)
 {
     struct window w;

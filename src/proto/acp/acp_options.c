@@ -303,11 +303,13 @@ void acp_set_mode(struct acp *a, struct rpc_call *call)
 void acp_set_option(struct acp *a, struct rpc_call *call)
 {
     struct acp_view *v = acp_view_for(a, call);
-    struct str id = json_get_str(call->params, "configId");
-    struct str value = json_get_str(call->params, "value");
+    struct str id;
+    struct str value;
 
-    if (!v)
+    if (!v) /* the call has ended */
         return;
+    id = json_get_str(call->params, "configId");
+    value = json_get_str(call->params, "value");
     if (!str_is_word_of(id, "mode model effort"))
         rpc_refusef(call, RPC_PARAMS, "there is no option \"%.*s\"", STR_ARG(str_clip(id, 60)));
     else if (!value.len)

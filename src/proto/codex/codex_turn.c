@@ -542,7 +542,7 @@ void codex_turn_start(struct codex *a, struct rpc_call *call)
 void codex_turn_steer(struct codex *a, struct rpc_call *call)
 {
     struct codex_view *v = codex_view_for(a, call);
-    struct str want = json_get_str(call->params, "expectedTurnId");
+    struct str want;
     CLEANUP(buf_release) struct buf out = BUF_INIT(4096);
     struct message *m = NULL;
     char id[ID_UUID_LEN + 1];
@@ -553,6 +553,7 @@ void codex_turn_steer(struct codex *a, struct rpc_call *call)
 
     if (!v)
         return;
+    want = json_get_str(call->params, "expectedTurnId");
     running = turn_id(v);
     if (!want.len) {
         codex_refuse_missing(call, "expectedTurnId");
@@ -595,12 +596,13 @@ static void interrupt_run(struct call_chore *c)
 void codex_turn_interrupt(struct codex *a, struct rpc_call *call)
 {
     struct codex_view *v = codex_view_for(a, call);
-    struct str want = json_get_str(call->params, "turnId");
+    struct str want;
     struct call_chore *c;
     struct str running;
 
     if (!v)
         return;
+    want = json_get_str(call->params, "turnId");
     running = turn_id(v);
     if (!json_is(json_get(call->params, "turnId"), JSON_STRING)) {
         codex_refuse_missing(call, "turnId");

@@ -1,7 +1,7 @@
 /*
  * Clients, their calls, and one thread that brings what belongs to a running call to its client:
- * questions of the session and progress. Whoever uses a call beside its own thread is counted under
- * the gate, and the call ends when nobody does.
+ * questions of the session and progress. Other threads that use a call are counted under the gate,
+ * and the call ends when there are none.
  */
 #include "proto/mcp/serve.h"
 
@@ -355,7 +355,7 @@ static void take_initialize(struct serve_peer *p, struct str id, const struct js
     const struct json *elicits = json_path(params, "capabilities.elicitation");
 
     gate_take(&p->serve->gate);
-    /* {}: forms; one that has only URLs says so. */
+    /* {}: forms; a client that has only URLs lists them. */
     p->can_elicit =
         json_is(elicits, JSON_OBJECT) && (json_get(elicits, "form") || !json_len(elicits));
     gate_give(&p->serve->gate);

@@ -273,7 +273,7 @@ static void session_end(struct session *s)
     mem_freep(&s);
 }
 
-/* Out of the list when it is over and nobody uses it. */
+/* Out of the list when it is over and unused. */
 static void session_drop(struct listener *l, struct session *s)
 {
     bool ends;

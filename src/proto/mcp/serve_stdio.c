@@ -24,7 +24,7 @@
 struct serving {
     struct serve_peer *peer;
     struct serve_way way;
-    struct cancel *cancel, *over; /* over: nobody reads what we write */
+    struct cancel *cancel, *over; /* over: our output has no reader */
     struct ticket writing;
     struct gate gate;
     unsigned calls; /* threads; under the gate */
@@ -130,7 +130,7 @@ int serve_stdio(struct serve *serve, struct cancel *cancel, struct err *err)
     while (r > 0 && cancel_wait_fd(s.over, STDIN_FILENO, /*ms=*/-1, NULL) >= 0)
         r = conn_read(&c, on_line, &s, err);
     conn_release(&c);
-    /* What still runs has nobody to answer to. */
+    /* The rest still running has no receiver. */
     cancel_set(s.over);
     serve_peer_end(s.peer);
     gate_take(&s.gate);

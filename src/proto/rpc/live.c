@@ -199,7 +199,8 @@ static void opening_run(struct chore *e)
         return;
     host.hub = o->table->hub;
     host.conf = l->conf;
-    host.inputs = NULL; /* a queue of its own: with one for all, prompts end up in any session */
+    host.inputs =
+        NULL; /* a separate queue: with one for all, prompts would end up in any session */
     host.mcp_servers = buf_str(&o->servers);
     host.session =
         (struct session_spec){.resume = o->resume, .forks = o->forks, .is_unkept = o->is_unkept};

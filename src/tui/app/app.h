@@ -131,6 +131,7 @@ struct app_agents {
     struct str team; /* its name; empty: there is none */
     bool is_stale;   /* something has happened since it was made */
     int64_t made_ms;
+    int64_t since_ms; /* when the session came to the screen: what had ended by then is not shown */
     int64_t looked_ms; /* when the rows had the keys last, or one was left */
     bool has_focus;    /* they have them now */
     size_t focus;      /* 0: main */
@@ -139,14 +140,14 @@ struct app_agents {
 /* The conversation of another agent, in the place of the main one's. */
 struct app_viewed {
     char id[TASK_ID_MAX + 1]; /* "": the main one is shown */
-    struct buf name, hint;    /* "Explore"; what the empty editor says meanwhile */
+    struct buf name, hint;    /* "Explore"; the hint in the empty editor until then */
     struct chat *chat;
     struct observer *observer;
     struct event *held;
     size_t held_at;
     uint64_t step_seq; /* where its open step began; 0: none is open */
     bool has_begun;    /* the events kept reach back to its beginning */
-    bool is_coming;    /* what was said so far is still being read: nothing is shown yet */
+    bool is_coming;    /* earlier events are still being read: nothing is shown yet */
     bool is_loading;   /* from its file */
     bool is_first;     /* the next frame is its first: only the end of what came is shown */
     struct buf rule;   /* to be shown before all else; empty: none */

@@ -343,8 +343,8 @@ static void take_main(struct app *a)
     }
 }
 
-/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. What
- * is left waits for the next frame; a slow terminal slows the agent down in the end. */
+/* As much as a frame can show in its time: a stream of megabytes must not keep keys waiting. The
+ * rest waits for the next frame; a slow terminal slows the agent down in the end. */
 void app_take_events(struct app *a)
 {
     a->more_events = false;

@@ -217,7 +217,7 @@ static void key_own(struct app *a, const struct keypress *k)
         key_mode(a);
     else if (keypress_is(k, "ctrl+o"))
         app_is_viewing(a) ? app_view_transcript(a) : app_transcript(a);
-    else if (keypress_is(k, "ctrl+k")) /* behind Ctrl-X: alone it is the editor's */
+    else if (keypress_is(k, "ctrl+k")) /* after Ctrl-X: alone it is the editor's */
         app_agents_stop_all(a);
     else if (keypress_is(k, "shift+down"))
         app_say(a, STR("/tasks"), STR("/tasks"));

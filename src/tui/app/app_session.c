@@ -345,6 +345,7 @@ static void session_watch(struct app *a)
     a->figures.usd = past.usd;
     a->figures.has_usd = past.usd > 0 && !past.cost_unknown;
     a->answered_ms = past.last_ms;
+    a->agents.since_ms = clock_mono_ms();
     a->has_turned = false;
     a->warned_usd = 0;
     buf_clear(&a->tail);

@@ -1,9 +1,9 @@
 /*
  * app_view: the conversation of another agent in the place of the main one's. It is a conversation
- * like that one (chat.h), fed by an observer of its own that sees all agents and picks the one that
- * is shown. What it said before comes from the events that are still kept or, where those do not
- * reach back to its beginning, from its file. The main conversation goes on unseen, and what it has
- * to say meanwhile is shown when it is back. UI thread, but for the chores' run().
+ * like that one (chat.h), fed by a separate observer that sees all agents and picks the one that is
+ * shown. What it said before comes from the events that are still kept or, where those do not reach
+ * back to its beginning, from its file. The main conversation goes on unseen, and what it has to
+ * say meanwhile is shown when it is back. UI thread, but for the chores' run().
  */
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void load_done(struct chore *e, void *arg)
     struct app_viewed *w = &a->viewed;
 
     if (strcmp(l->id, w->id) != 0 || !w->is_loading)
-        return; /* another one is shown by now */
+        return; /* another one is shown already */
     w->is_loading = w->is_coming = false;
     a->is_dirty = true;
     if (l->result == 0) {
@@ -125,7 +125,7 @@ static void load_done(struct chore *e, void *arg)
     view_observe(a, l->from);
 }
 
-/* Those that come meanwhile wait in the feed. */
+/* New ones wait in the feed. */
 static void view_load(struct app *a, uint64_t from)
 {
     const struct app_agent *it = app_agents_find(a, a->viewed.id);
