@@ -443,6 +443,7 @@ static int open_stalled(const char *socket, const char *dir)
 
         CHECK(n > 0, "the server has gone");
         buf_grown(&text, (size_t)n);
+        CHECK(!str_has(buf_str(&text), STR("\"error\"")), "%s", buf_cstr(&text));
     }
     send_line(fd,
               "{\"id\":2,\"method\":\"turn/"

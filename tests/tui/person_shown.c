@@ -23,8 +23,8 @@ static void case_command_meanwhile(void)
     window_until(&w, "Settings ");
     window_until(&w, "Transcript");
     status = strstr(window_text(&w), "> /status");
-    CHECK(status && strstr(status, "missing)") && strstr(status, "one two three"),
-          "the answer is cut, or behind what is being said:\n%s", window_text(&w));
+    CHECK(status && strstr(status, "missing parts)") && strstr(status, "one two three"),
+          "the answer is cut, or follows what is being said:\n%s", window_text(&w));
     CHECK(strstr(window_text(&w), "First part.") < status, "%s", window_text(&w));
     window_type(&w, ESC);
     window_until(&w, "nterrupted");

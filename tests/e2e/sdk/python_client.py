@@ -192,11 +192,22 @@ class Client:
             response = self.can_use_tool(request)
         elif request["subtype"] == "hook_callback":
             response = self.hooks[request["callback_id"]][1](request["input"])
+        elif request["subtype"] == "mcp_message":
+            response = {"mcp_response": self.serve(request["message"])}
         else:
             raise AssertionError(f"an odd request: {request}")
         if response is None:
             return  # it never answers
         self.send({"type": "control_response", "response": {"subtype": "success", "request_id": message["request_id"], "response": response}})
+
+    def serve(self, message):
+        """An MCP server without tools, inside of the client."""
+        if message["method"] == "initialize":
+            version = message["params"]["protocolVersion"]
+            result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "here", "version": "1"}}
+        else:
+            result = {"tools": []} if message["method"] == "tools/list" else {}
+        return {"jsonrpc": "2.0", "id": message.get("id", 0), "result": result}
 
     def take(self):
         """The next line, dealt with. None at the end."""
