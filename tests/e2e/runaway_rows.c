@@ -1370,9 +1370,10 @@ const struct row runaway_rows[] = {
     /* ---- The background ---- */
     {
         .name = "background: another command each round",
-        .agent = "step\n  sticky\n  if-result \"bash_\"\n" SAY "  text Started it.\n"
-                 "step\n  sticky\n" SAY
-                 "  call Bash {\"command\": \"sleep 1000\", \"run_in_background\": true}\n",
+        .agent =
+            "step\n  sticky\n  if-result \"Running in the background\"\n" SAY "  text Started it.\n"
+            "step\n  sticky\n" SAY
+            "  call Bash {\"command\": \"sleep 1000\", \"run_in_background\": true}\n",
         .judge = NO,
         .clock = "fast:200",
         .options = {"--max-turns", "8"},

@@ -284,6 +284,7 @@ test('acp: killed in the middle of a call, and loaded', async (t) => {
     const e = await open(t, { answer: () => 'allow' });
     e.prompt(e.id, 'work').catch(() => {});
     await e.seen('tool_call_update', (u) => u.status === 'in_progress');
+    await t.wrote('Before it.'); // a command on trial may begin before the answer is complete
     await e.kill();
     const again = new Editor(t);
     await again.initialize();

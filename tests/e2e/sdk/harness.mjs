@@ -255,6 +255,17 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         });
     }
 
+    // Until a transcript has this text.
+    async wrote(text) {
+        const projects = join(this.home, '.tenax/projects');
+        const has = () => existsSync(projects) && readdirSync(projects, { recursive: true })
+            .some((f) => f.endsWith('.jsonl') && readFileSync(join(projects, f), 'utf8').includes(text));
+        for (let i = 0; !has(); i++) {
+            assert.ok(i < 3000, `no transcript has ${text}`);
+            await new Promise((r) => setTimeout(r, 10));
+        }
+    }
+
     // Every process has its socket while it lives.
     async all_ended() {
         const run = join(this.home, '.tenax/run');

@@ -322,6 +322,7 @@ def every_option_as_two_words(t):
     )
     c.initialize()
     c.say("count")
+    c.result()
     c.end_input()
     assert c.rest() == 0
     init = c.of("system/init")[0]
