@@ -16,6 +16,7 @@
 #include "conf/conf.h"
 #include "host/connect.h"
 #include "host/mcp.h"
+#include "host/trust.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "mcp/client.h"
@@ -536,7 +537,8 @@ static int mcp_change(struct cmd *c, struct conf *conf, struct str verb)
     if (str_is(verb, "remove"))
         return mcp_remove(c, conf, &servers, name);
     if (str_is(verb, "approve")) {
-        if (mcp_approve(conf, s, c->cancel, &err) < 0)
+        if (trust_refuse_agents(conf, "approve an MCP server", &err) < 0 ||
+            mcp_approve(conf, s, c->cancel, &err) < 0)
             return mcp_failed(&err);
         return told(c, "Approved the MCP server %s as it is configured in %s.", s->name, s->file);
     }

@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "host/plugins.h"
+#include "host/trust.h"
 #include "json/jw.h"
 
 static int plugin_run(struct cmd *c);
@@ -195,9 +196,11 @@ static int plugin_change(struct cmd *c, const struct plugin_job *job, const char
                          change_fn fn, struct str what)
 {
     CLEANUP(plugin_done_release) struct plugin_done done = {0};
+    bool is_less = fn == disable || fn == plugin_uninstall || fn == market_remove;
     struct err err = {0};
 
-    if (fn(job, what, &done, &err) < 0)
+    if ((!is_less && trust_refuse_agents(job->conf, "install or change plugins", &err) < 0) ||
+        fn(job, what, &done, &err) < 0)
         return plugin_told(c, command, what, &done, &err);
     return plugin_told(c, command, what, &done, NULL);
 }

@@ -16,8 +16,6 @@
 #include "conf/conf.h"
 #include "host/trust.h"
 #include "json/jw.h"
-#include "proc/tree.h"
-#include "store/hold.h"
 #include "store/store.h"
 
 static int trust_run(struct cmd *c);
@@ -89,32 +87,14 @@ static int trust_load(struct cmd *c, const char *dir, struct conf **ret, struct 
     return conf_load(&from, ret, err) < 0 || trust_approve(*ret, c->cancel, err) < 0 ? -1 : 0;
 }
 
-/* An agent has a shell, and there it could approve what it has written itself. */
-static bool trust_is_agents(const struct conf *conf)
-{
-    CLEANUP(strv_release) struct strv sessions = STRV_INIT;
-    bool is = false;
-
-    hold_list(conf_home(conf), &sessions);
-    for (size_t i = 0; i < sessions.len && !is; i++) {
-        CLEANUP(holder_release) struct holder holder = {0};
-
-        is = hold_seek(conf_home(conf), sessions.ptr[i], &holder, /*err=*/NULL) == 1 &&
-             holder.pid > 1 && tree_is_below(getpid(), (pid_t)holder.pid);
-    }
-    return is;
-}
-
 static int trust_change(struct cmd *c, const struct conf *conf, const char *dir, enum trust trust)
 {
     CLEANUP(conf_unrefp) struct conf *own = NULL;
     struct err err = {0};
     int rc = 0;
 
-    if (trust == TRUST_YES && trust_is_agents(conf)) {
-        say("a command that a session runs cannot trust a folder; run it in another terminal");
-        return EXIT_FAILED;
-    }
+    if (trust == TRUST_YES && trust_refuse_agents(conf, "trust a folder", &err) < 0)
+        return trust_failed(&err);
     if (trust == TRUST_YES)
         rc = trust_load(c, dir, &own, &err);
     if (rc == 0)

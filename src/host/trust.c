@@ -4,6 +4,7 @@
 #include "host/trust.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/ask.h"
 #include "base/arena.h"
@@ -16,6 +17,8 @@
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "proc/tree.h"
+#include "store/hold.h"
 #include "store/store.h"
 
 #define TRUST_MAX_STATE ((size_t)64 << 20) /* of ~/.claude.json */
@@ -136,6 +139,25 @@ int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err)
         return 0;
     conf_approve(conf, &digests);
     return conf_refresh(conf, &notes, err);
+}
+
+int trust_refuse_agents(const struct conf *conf, const char *what, struct err *err)
+{
+    CLEANUP(strv_release) struct strv sessions = STRV_INIT;
+    bool is_agents = false;
+
+    hold_list(conf_home(conf), &sessions);
+    for (size_t i = 0; i < sessions.len && !is_agents; i++) {
+        CLEANUP(holder_release) struct holder holder = {0};
+
+        is_agents = hold_seek(conf_home(conf), sessions.ptr[i], &holder, /*err=*/NULL) == 1 &&
+                    holder.pid > 1 && tree_is_below(getpid(), (pid_t)holder.pid);
+    }
+    return is_agents
+               ? err_set(err, ERR_DENIED,
+                         "a command that a session runs cannot %s; run it in another terminal",
+                         what)
+               : 0;
 }
 
 bool trust_is_why(struct str warning)

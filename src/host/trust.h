@@ -52,6 +52,10 @@ int trust_set(const struct conf *conf, const char *dir, enum trust trust, struct
  * the user has approved them; nothing is opened when there are none. 1: some do now. */
 int trust_approve(struct conf *conf, struct cancel *cancel, struct err *err);
 
+/* An agent has a shell, where it could approve what it has written itself: -1 in a command that a
+ * session runs. what: "trust a folder". */
+int trust_refuse_agents(const struct conf *conf, const char *what, struct err *err);
+
 /* Whether a warning of the settings says what an untrusted folder's lack. */
 bool trust_is_why(struct str warning);
 

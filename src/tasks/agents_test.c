@@ -392,7 +392,7 @@ static void send_one(void *arg)
 static void resumed_once(void **state)
 {
     struct thread *threads[SENDERS];
-    char words[SENDERS][20];
+    char words[SENDERS][40];
     char id[TASK_ID_MAX + 1];
     struct err err = {0};
 

@@ -114,6 +114,12 @@ static const struct row bent_rows[] = {
      "done; " TENAX "goal clear 2>&1",
      NULL},
     {"trust", TENAX "trust add 2>&1", NULL, .told = "cannot trust a folder"},
+    {"plugin", TENAX "plugin install . --yes 2>&1", NULL,
+     .told = "cannot install or change plugins"},
+    {"server of the project",
+     "echo '{\"mcpServers\":{\"x\":{\"command\":\"true\"}}}' > .mcp.json; " TENAX
+     "mcp approve x 2>&1",
+     NULL, .told = "cannot approve an MCP server"},
     {"detached, clear", "setsid sh -c '" TENAX "goal clear' 2>&1; sleep 0.2", NULL,
      .told = REFUSED},
     {"reparented, clear", "(setsid sh -c 'sleep 0.2; " TENAX "goal clear' &) ; sleep 0.6", NULL},

@@ -8,8 +8,9 @@
  * all happens in, which is the home as well), `%% talk` and `%% exit N`. In the
  * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
  * text` says that the lines passed over by the next wait must not have it, `= PATH text` writes a
- * file below the folder (`%% file` while they talk), `end` closes the input, `leave` the output:
- * nothing more is read. `%% socket` makes that a socket instead of a pipe, as Node.js does.
+ * file below the folder (`%% file` while they talk), `? PATH` waits until there is one, `end`
+ * closes the input, `leave` the output: nothing more is read. `%% socket` makes that a socket
+ * instead of a pipe, as Node.js does.
  * `%% needs sandbox` lets commands be confined, and skips the talk where they cannot be.
  * {ID} is the request_id of the line that was waited for last, {DIR} the folder it all happens in.
  * `%% program NAME` talks to `tenax NAME` (acp, app-server, mcp serve) instead of `tenax -p` with
@@ -28,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
@@ -278,6 +280,19 @@ static void write_file(const struct talk *t, struct str line)
         fail(t, "cannot write", buf_str(&path));
 }
 
+static void await_file(const struct talk *t, struct str name)
+{
+    CLEANUP(buf_release) struct buf path = BUF_INIT(FILE_MAX);
+    int64_t until_ms = clock_mono_ms() + PATIENCE_MS;
+
+    buf_addf(&path, "%s/%.*s", t->dir, STR_ARG(name));
+    while (access(buf_cstr(&path), F_OK) != 0) {
+        if (clock_mono_ms() > until_ms)
+            fail(t, "no file", buf_str(&path));
+        usleep(5000);
+    }
+}
+
 static void play(struct talk *t)
 {
     struct str rest = buf_str(&t->lines);
@@ -303,6 +318,8 @@ static void play(struct talk *t)
             never = (struct str){0};
         } else if (str_starts(raw, STR("x "))) {
             never = text;
+        } else if (str_starts(raw, STR("? "))) {
+            await_file(t, buf_str(&line));
         } else if (str_starts(raw, STR("= "))) {
             write_file(t, buf_str(&line));
         } else if (raw.len) {

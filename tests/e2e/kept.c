@@ -154,6 +154,7 @@ static int check_loaded(struct load *load, const char *path, const struct acked 
     ret->queued = recall.queued.len;
     VEC_EACH(&recall.queued, in) {
         ret->compacts |= course_message_of(str_of(in->uuid)) == COURSE_COMPACT;
+        ret->notices += in->is_notice;
     }
     ret->torn = load_facts(load)->skipped;
     ret->is_complete = recall.state == RECALL_COMPLETE;

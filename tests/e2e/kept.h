@@ -18,6 +18,7 @@ struct kept {
     struct map active; /* uuids of the chain that a model gets */
     size_t messages;   /* that a model would get */
     size_t queued;     /* inputs that still wait */
+    size_t notices;    /* of them, ends of tasks: one turn may deliver several */
     bool compacts;     /* and one of them is for a compaction */
     size_t torn;       /* lines that are no entry */
     bool is_complete;  /* the last turn was through */

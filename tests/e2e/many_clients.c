@@ -430,7 +430,6 @@ static void open_threads(struct client *c, const char *socket, const char *dir, 
 static int open_stalled(const char *socket, const char *dir)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     int fd = dial(socket);
     struct str mark = STR("\"result\":{\"thread\":{\"id\":\"");
 

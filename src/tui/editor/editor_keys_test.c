@@ -70,8 +70,9 @@ static void look(const struct editor *e, struct buf *ret)
 /* --- without vim ----------------------------------------------------------------------------- */
 
 /* The app's, or of a list that is open: the editor leaves them alone. */
-static const char *const of_others[] = {"esc",    "esc esc", "ctrl+c",    "ctrl+o", "ctrl+z",
-                                        "ctrl+l", "ctrl+v",  "shift+tab", "tab"};
+static const char *const of_others[] = {"esc",    "esc esc",       "ctrl+c",    "ctrl+o",
+                                        "ctrl+z", "ctrl+l",        "ctrl+v",    "shift+tab",
+                                        "tab",    "ctrl+x ctrl+k", "shift+down"};
 
 static bool is_of_others(struct str names)
 {
