@@ -326,7 +326,7 @@ def every_option_as_two_words(t):
     c.end_input()
     assert c.rest() == 0
     init = c.of("system/init")[0]
-    assert sorted(init["tools"]) == ["Bash", "Read", "StructuredOutput"], init["tools"]
+    assert sorted(init["tools"]) == ["Bash", "ExecuteExtraTool", "Read", "SearchExtraTools", "StructuredOutput"], init["tools"]
     assert init["permissionMode"] == "acceptEdits"
     assert init["model"] == "claude-sonnet-4-5"
     assert init["session_id"] == "6f1b2c3d-0a1b-4c2d-8e3f-405060708090"
