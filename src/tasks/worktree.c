@@ -184,6 +184,14 @@ static bool is_alive(struct str pid, struct str start)
            tree_is_alive(&p) && p.start == (uint64_t)began;
 }
 
+/* It has its link to the repository; without that, git means the checkout around it. */
+static bool is_linked(const struct worktree *t)
+{
+    CLEANUP(mem_freep) char *link = path_join(t->path, ".git");
+
+    return file_exists(link);
+}
+
 /* Git was killed while it made it: the index comes last. */
 static bool is_partial(const struct worktree *t, char *const *variables)
 {
@@ -191,8 +199,25 @@ static bool is_partial(const struct worktree *t, char *const *variables)
                                         "index", NULL};
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
 
-    return file_is_dir(t->path) && git(t->path, variables, index, NULL, &path, NULL) == 0 &&
+    return is_linked(t) && git(t->path, variables, index, NULL, &path, NULL) == 0 &&
            str_has(buf_str(&path), STR("/worktrees/")) && !file_exists(buf_cstr(&path));
+}
+
+/* Git locks a worktree while it makes it. One that was killed then would never go. */
+static void unlock_unfinished(const struct worktree *t, char *const *variables)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(1000);
+
+    buf_addf(&name, "worktrees/%s/locked", path_base(t->path));
+    if (git(t->root, variables,
+            (const char *const[]){"rev-parse", "--path-format=absolute", "--git-path",
+                                  buf_cstr(&name), NULL},
+            NULL, &path, NULL) == 0 &&
+        file_slurp(buf_cstr(&path), 1000, &why, /*err=*/NULL) == 0 &&
+        str_is(str_trim(buf_str(&why)), "initializing"))
+        (void)unlink(buf_cstr(&path));
 }
 
 /* True: it is kept. One git at a time. */
@@ -208,15 +233,18 @@ static bool end_now(const struct worktree *t, char *const *variables)
     CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
     bool is_kept = false;
 
-    if (!file_is_dir(t->path))
+    unlock_unfinished(t, variables);
+    if (!is_linked(t)) {
+        (void)rmdir(t->path);
         (void)git(t->root, variables, prune, NULL, NULL, NULL);
-    else if (is_partial(t, variables))
+    } else if (is_partial(t, variables)) {
         is_kept = git(t->root, variables, remove, NULL, NULL, NULL) < 0;
-    else
+    } else {
         is_kept = git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len ||
                   git(t->path, variables, head, NULL, &now, NULL) < 0 ||
                   !str_is(buf_str(&now), t->base) ||
                   git(t->root, variables, remove, NULL, NULL, NULL) < 0;
+    }
     buf_clear(&now);
     if (!is_kept && git(t->root, variables, tip, NULL, &now, NULL) == 0 &&
         str_is(buf_str(&now), t->base)) /* with commits it stays, and they can be found */
@@ -229,7 +257,7 @@ static bool is_in_the_making(const struct worktree *t, const char *owner, char *
 {
     struct stat st;
 
-    return (!file_is_dir(t->path) || is_partial(t, variables)) && stat(owner, &st) == 0 &&
+    return (!is_linked(t) || is_partial(t, variables)) && stat(owner, &st) == 0 &&
            clock_wall_ms() - (int64_t)st.st_mtime * 1000 < MAKING_MS;
 }
 
