@@ -335,7 +335,8 @@ static int list_rows(struct call_chore *c, struct err *err)
     if (index_refresh(store, conf_home(conf), /*project=*/STR(""), client_cancel(c->client), &ix,
                       err) < 0)
         return -1;
-    qsort(ix.rows.ptr, ix.rows.len, sizeof(*ix.rows.ptr), compare_rows);
+    if (ix.rows.len)
+        qsort(ix.rows.ptr, ix.rows.len, sizeof(*ix.rows.ptr), compare_rows);
     jw_init(&w, &c->result, JW_CLEAN);
     jw_object(&w);
     jw_key(&w, "sessions");
