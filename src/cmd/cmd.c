@@ -5,10 +5,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "host/trust.h"
@@ -41,6 +45,36 @@ const struct command *cmd_find(struct str name)
     return NULL;
 }
 
+/* Whether the project brings servers, skills, commands or agents, which only count when trusted:
+ * from here up to the top of the checkout, but not in a home folder above. */
+static bool brings_parts(const char *dir)
+{
+    static const char *const parts[] = {".mcp.json", ".tenax", ".claude", ".agents"};
+    const char *home = getenv("HOME");
+    char *at = mem_dup(dir, strlen(dir));
+    bool found = false;
+
+    for (;;) {
+        CLEANUP(mem_freep) char *git = path_join(at, ".git");
+        char *up;
+
+        for (size_t i = 0; i < ARRAY_LEN(parts) && !found; i++) {
+            CLEANUP(mem_freep) char *path = path_join(at, parts[i]);
+
+            found = file_exists(path);
+        }
+        if (found || file_exists(git) || strcmp(at, "/") == 0)
+            break;
+        up = path_dirname(at);
+        free(at);
+        at = up;
+        if (home && strcmp(at, home) == 0)
+            break;
+    }
+    free(at);
+    return found;
+}
+
 /* Only where it makes a difference: the store is not opened for nothing. */
 static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
 {
@@ -49,7 +83,7 @@ static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
 
     if (trust_approve(conf, c->cancel, err) < 0)
         return -1;
-    if (!conf_lacks_trust(conf))
+    if (!conf_lacks_trust(conf) && !brings_parts(c->dir))
         return 0;
     if (trust_look(conf, c->dir, c->cancel, &answer, err) < 0)
         return -1;

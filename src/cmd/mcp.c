@@ -353,12 +353,14 @@ static int mcp_get(struct cmd *c, struct mcp *m, size_t i)
 /* ---- Tried ---- */
 
 /* The default of each field of a form; a form with none is accepted empty. */
-static int accept_defaults(void *arg, struct str method, const struct json *params,
-                           struct cancel *cancel, struct buf *ret_result, struct err *err)
+static int accept_defaults(void *arg, const char *server, struct str method,
+                           const struct json *params, struct cancel *cancel, struct buf *ret_result,
+                           struct err *err)
 {
     const struct cmd *c = arg;
     struct jw w;
 
+    (void)server;
     (void)method;
     (void)cancel;
     (void)err;

@@ -59,9 +59,16 @@ int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct canc
 
 /* ---- The session's servers ---- */
 
+/* Nothing that a browser would run or read on this machine. */
+static bool is_page(struct str url)
+{
+    return str_starts(url, STR("https://")) || str_starts(url, STR("http://localhost:")) ||
+           str_starts(url, STR("http://127.0.0.1:"));
+}
+
 /* A server's form, shown as any other question. Without a user to ask, the answer is "cancel". */
-static int on_ask(void *arg, struct str method, const struct json *params, struct cancel *cancel,
-                  struct buf *ret, struct err *err)
+static int on_ask(void *arg, const char *server, struct str method, const struct json *params,
+                  struct cancel *cancel, struct buf *ret, struct err *err)
 {
     struct host *h = arg;
     struct asker *asker = asks_asker(h->asks);
@@ -69,21 +76,24 @@ static int on_ask(void *arg, struct str method, const struct json *params, struc
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
     struct ask ask = {
         .kind = ASK_ELICITATION, .tool_name = STR("Elicitation"), .needs_person = true};
+    struct str url = json_get_str(params, "url");
     struct jw w;
 
     (void)method;
     jw_init(&w, &input, 0);
     jw_object(&w);
+    jw_kcstr(&w, "mcp_server_name", server);
     jw_kstr(&w, "message", json_get_str(params, "message"));
     jw_kjson(&w, "requested_schema", json_get(params, "requestedSchema"));
-    if (json_get(params, "url")) {
+    if (url.len) {
         jw_kcstr(&w, "mode", "url");
-        jw_kstr(&w, "url", json_get_str(params, "url"));
+        jw_kstr(&w, "url", url);
     }
     jw_object_end(&w);
     ask.input = buf_str(&input);
     err_clear(err);
-    if (input.over || asker->put(asker, &ask, cancel, &answer, err) < 0 || !answer.input.len)
+    if (input.over || (url.len && !is_page(url)) ||
+        asker->put(asker, &ask, cancel, &answer, err) < 0 || !answer.input.len)
         buf_adds(ret, "{\"action\":\"cancel\"}");
     else
         buf_add(ret, buf_str(&answer.input));

@@ -106,32 +106,49 @@ static void part_each(const struct plugin *p, enum plugin_part part, part_fn fn,
 
 /* ---- What can run ---- */
 
+/* On one line, and nothing left out: what is cut could run unseen. */
 static void add_text(struct buf *ret, struct str text)
 {
-    text = str_clip(str_trim(text), 300);
+    bool is_blank = false;
+
+    text = str_trim(text);
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
 
-        buf_addc(ret, c < 0x20 || c == 0x7f ? ' ' : text.ptr[i]);
+        if (c <= 0x20 || c == 0x7f) {
+            is_blank = true;
+            continue;
+        }
+        if (is_blank)
+            buf_addc(ret, ' ');
+        is_blank = false;
+        buf_addc(ret, text.ptr[i]);
     }
+}
+
+/* Whether these members say all of it; else it is shown as JSON. */
+static bool has_only(const struct json *object, const char *members)
+{
+    JSON_EACH(object, member) {
+        if (!str_is_word_of(json_key(member), members))
+            return false;
+    }
+    return true;
 }
 
 static void add_hooks(const struct plugin *p, struct buf *ret)
 {
-    static const char *const whats[] = {"command", "url", "prompt"};
-
     VEC_EACH(&p->hooks, object) {
         JSON_EACH(object->value, event) {
             JSON_EACH(event, group) {
                 JSON_EACH(json_get(group, "hooks"), hook) {
-                    struct str what = STR("");
+                    bool is_plain = str_is(json_get_str(hook, "type"), "command") &&
+                                    has_only(hook, "type command timeout statusMessage");
 
-                    for (size_t i = 0; i < ARRAY_LEN(whats) && !what.len; i++)
-                        what = json_get_str(hook, whats[i]);
                     buf_adds(ret, "hook at ");
                     add_text(ret, json_key(event));
                     buf_adds(ret, ": ");
-                    add_text(ret, what);
+                    add_text(ret, is_plain ? json_get_str(hook, "command") : json_raw(hook));
                     buf_addc(ret, '\n');
                 }
             }
@@ -146,11 +163,15 @@ static void add_servers(const struct plugin *p, struct buf *ret)
             buf_adds(ret, "MCP server ");
             add_text(ret, json_key(server));
             buf_adds(ret, ": ");
-            add_text(ret, json_get_str(server, "url"));
-            add_text(ret, json_get_str(server, "command"));
-            JSON_EACH(json_get(server, "args"), arg) {
-                buf_addc(ret, ' ');
-                add_text(ret, json_str(arg));
+            if (has_only(server, "type url") || has_only(server, "type command args")) {
+                add_text(ret, json_get_str(server, "url"));
+                add_text(ret, json_get_str(server, "command"));
+                JSON_EACH(json_get(server, "args"), arg) {
+                    buf_addc(ret, ' ');
+                    add_text(ret, json_str(arg));
+                }
+            } else {
+                add_text(ret, json_raw(server));
             }
             buf_addc(ret, '\n');
         }

@@ -310,6 +310,19 @@ static bool is_secret_variable(struct str name, struct str value)
     return is_named && !str_starts(value, STR("/")) && (has_digit || !str_ends(name, STR("KEY")));
 }
 
+bool door_holds_key(struct str variable)
+{
+    for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {
+        for (size_t k = 0; k < DOOR_KEY_ENVS; k++) {
+            const char *name = door_rows[i].key_envs[k].name;
+
+            if (name && str_is(variable, name))
+                return true;
+        }
+    }
+    return false;
+}
+
 void door_hide_keys(const struct conf *conf)
 {
     for (size_t i = 0; i < ARRAY_LEN(door_rows); i++) {

@@ -77,6 +77,9 @@ struct door_key_env door_key_env(const struct door *d, size_t i);
  * may print them all (base/secret.h). */
 void door_hide_keys(const struct conf *conf);
 
+/* Whether the variable may hold a key of a known provider. */
+bool door_holds_key(struct str variable);
+
 /* Extra headers, "name: value": from the settings, and for Anthropic ANTHROPIC_CUSTOM_HEADERS. */
 int door_headers(const struct conf *conf, const struct door *d, struct strv *ret, struct err *err);
 

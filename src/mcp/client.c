@@ -344,6 +344,7 @@ static void client_fail(struct mcp_client *c, enum mcp_state state, const struct
     c->start_id = 0;
     c->start_due_ms = 0;
     c->refresh_ms = 0;
+    c->is_refresh = false;
     c->is_lost = false;
     mcp_lists_unref(TAKE_PTR(c->building));
     while (c->pending.len) {
@@ -407,10 +408,13 @@ static void note_scope(struct mcp_client *c)
     gate_give(&c->gate);
 }
 
+/* The wire is in the middle of something: client_run() frees it. The first reason counts. */
 static void on_lost(void *arg, const struct err *err)
 {
     struct mcp_client *c = arg;
 
+    if (c->is_lost)
+        return;
     note_scope(c);
     c->is_lost = true;
     c->lost = *err;
@@ -454,7 +458,7 @@ static void start_failed(struct mcp_client *c, enum err_code code, const char *w
 
     add_line(&clean, str_clip(why, 200));
     err_set(&err, code, "%s%s%s", what, why.len ? ": " : "", buf_cstr(&clean));
-    client_fail(c, MCP_FAILED, &err);
+    on_lost(c, &err);
 }
 
 /* initialize was answered. */
@@ -514,7 +518,7 @@ static void client_next_list(struct mcp_client *c, struct str cursor)
     c->start_id = ++c->next_id;
     if (client_send(c, list_rows[c->reading].method, buf_str(&params), STR(""), c->start_id, &err) <
         0)
-        client_fail(c, MCP_FAILED, &err);
+        on_lost(c, &err);
 }
 
 static void take_page(struct mcp_client *c, const struct json *result)
@@ -583,8 +587,8 @@ static void question_run(void *arg)
     buf_init(&m->result, WIRE_MAX_MESSAGE);
     buf_move(&m->id, &q->id);
     if (json_parse(&arena, buf_str(&q->params), &params, NULL, &err) < 0 ||
-        q->client->spec.ask(q->client->spec.arg, buf_str(&q->method), params, q->client->ending,
-                            &m->result, &err) < 0)
+        q->client->spec.ask(q->client->spec.arg, q->client->spec.server->name, buf_str(&q->method),
+                            params, q->client->ending, &m->result, &err) < 0)
         m->code = -32603;
     mailbox_send(q->client->mail, &m->mail);
     question_free(q);
@@ -769,8 +773,8 @@ static int64_t on_message(void *arg, struct str json)
     const struct json *m = NULL;
     int64_t answered = 0;
 
-    if (json_parse(&arena, json, &m, NULL, NULL) < 0)
-        return 0; /* a line that only looks like a message */
+    if (c->is_lost || json_parse(&arena, json, &m, NULL, NULL) < 0)
+        return 0; /* also a line that only looks like a message */
     if (!json_is(m, JSON_ARRAY))
         return take_message(c, m);
     JSON_EACH(m, one) {

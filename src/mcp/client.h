@@ -71,8 +71,8 @@ struct mcp_client_spec {
     void (*changed)(void *arg);
     /* The server asks the user (elicitation/create); on a separate thread. The answer is the
      * result's JSON. NULL: not supported by this client. */
-    int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
-               struct buf *ret_result, struct err *err);
+    int (*ask)(void *arg, const char *server, struct str method, const struct json *params,
+               struct cancel *cancel, struct buf *ret_result, struct err *err);
     void *arg;
 };
 

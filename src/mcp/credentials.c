@@ -13,6 +13,7 @@
 #include "mcp/oauth.h"
 #include "mcp/server_conf.h"
 #include "mcp/token.h"
+#include "mcp/wire.h"
 #include "net/net.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -79,8 +80,7 @@ static int run_helper(const struct credentials *c, struct strv *ret, struct err 
     const struct json *root = NULL;
     int r;
 
-    for (char *const *e = c->spec.env; e && *e; e++)
-        strv_adds(&env, *e);
+    wire_environment(s, c->spec.env, &env);
     strv_addf(&env, "CLAUDE_CODE_MCP_SERVER_NAME=%s", s->name);
     strv_addf(&env, "CLAUDE_CODE_MCP_SERVER_URL=%s", s->url);
     spec.envp = (const char *const *)strv_get(&env);

@@ -36,8 +36,8 @@ struct mcp_spec {
     struct net *net;          /* NULL: servers at a URL fail */
     struct sdk_link *link;    /* NULL: servers inside a client fail */
     const char *const *roots; /* absolute folders */
-    int (*ask)(void *arg, struct str method, const struct json *params, struct cancel *cancel,
-               struct buf *ret_result, struct err *err);
+    int (*ask)(void *arg, const char *server, struct str method, const struct json *params,
+               struct cancel *cancel, struct buf *ret_result, struct err *err);
     void *arg;
 };
 

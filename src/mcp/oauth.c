@@ -192,7 +192,7 @@ static int find_resource(struct login *l, struct err *err)
 static int find_issuer(struct login *l, struct err *err)
 {
     struct str named = json_str(json_at(json_get(l->resource, "authorization_servers"), 0));
-    struct str origin, path;
+    struct str origin, path, claimed, said;
 
     split_url(named.len ? named : str_of(l->o->server->url), &origin, &path);
     buf_add(&l->issuer, named.len ? named : origin);
@@ -213,6 +213,11 @@ static int find_issuer(struct login *l, struct err *err)
     if (!l->as && named.len)
         return err_set(err, ERR_PROTOCOL, "%.*s says nothing of how to log in",
                        STR_ARG(str_clip(named, 200)));
+    claimed = json_get_str(l->as, "issuer");
+    split_url(claimed, &said, &path);
+    if (claimed.len && !str_eq(said, origin)) /* an honest one's login, with another's token door */
+        return err_set(err, ERR_DENIED, "%.*s describes the login of another server",
+                       STR_ARG(str_clip(buf_str(&l->issuer), 200)));
     if (l->as && json_get(l->as, "code_challenge_methods_supported") &&
         !lists(json_get(l->as, "code_challenge_methods_supported"), "S256"))
         return err_set(err, ERR_UNSUPPORTED, "%.*s does not support PKCE with S256",

@@ -304,7 +304,7 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_names(s, json_get(tools, "deny"), "tools.deny", &s->deny);
     read_ms(s, entry, "timeout", 1000, &s->timeout_ms);
     read_ms(s, entry, "startTimeout", 1, &s->start_ms);
-    s->inherits = json_get_bool(entry, "inheritEnv", s->scope != MCP_PROJECT);
+    s->inherits = s->scope != MCP_PROJECT && json_get_bool(entry, "inheritEnv", true);
     s->always_loads = json_get_bool(entry, "alwaysLoad", false);
     read_login(s, entry);
 }
@@ -419,6 +419,19 @@ void mcp_approval(const struct mcp_server *s, struct buf *ret)
     buf_addf(ret, "mcp:%s:%s", s->name, s->digest);
 }
 
+/* The user has approved an entry of this name, and it says something else now. */
+static bool has_changed(const struct loading *l, const struct mcp_server *s)
+{
+    CLEANUP(buf_release) struct buf any = BUF_INIT(1000);
+
+    buf_addf(&any, "mcp:%s:", s->name);
+    for (size_t i = 0; l->from->approved && i < l->from->approved->len; i++) {
+        if (str_starts(str_of(l->from->approved->ptr[i]), buf_str(&any)))
+            return true;
+    }
+    return false;
+}
+
 static void apply_project(struct loading *l, struct mcp_server *s)
 {
     CLEANUP(buf_release) struct buf approval = BUF_INIT(1000);
@@ -430,7 +443,7 @@ static void apply_project(struct loading *l, struct mcp_server *s)
         s->gate = MCP_REJECTED;
     else if (!conf_is_trusted(l->conf))
         s->gate = MCP_UNAPPROVED;
-    else if (!l->from->is_headless &&
+    else if ((!l->from->is_headless || has_changed(l, s)) &&
              !conf_get_bool(l->conf, "enableAllProjectMcpServers", false) &&
              !listed(l->conf, "enabledMcpjsonServers", s->name) &&
              !(l->from->approved && strv_has(l->from->approved, buf_str(&approval))))

@@ -62,6 +62,10 @@ struct wire *wire_stdio_new(const struct wire_spec *spec, struct err *err);
 struct wire *wire_sdk_new(const struct wire_spec *spec, struct err *err);
 struct wire *wire_http_new(const struct wire_spec *spec, struct err *err);
 
+/* Variables that a server's programs get: a project's server those that hold no secret, others all
+ * but keys of model providers. */
+void wire_environment(const struct mcp_server *server, char *const *env, struct strv *ret);
+
 /* id: of a request that wants an answer; 0: of none. */
 static inline int wire_send(struct wire *w, struct str message, int64_t id, struct err *err)
 {

@@ -19,6 +19,7 @@
 #include "base/secret.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "llm/door.h"
 #include "mcp/server_conf.h"
 #include "mcp/wire.h"
 #include "net/net.h"
@@ -52,23 +53,28 @@ static bool names_one_of(struct str name, const char *words)
     return false;
 }
 
-static void child_environment(const struct wire_spec *spec, struct strv *ret)
+void wire_environment(const struct mcp_server *server, char *const *env, struct strv *ret)
 {
     static const char harmless[] =
         "PATH HOME USER LOGNAME SHELL TERM LANG LC_* TZ TMPDIR XDG_* http_proxy https_proxy "
         "no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_* "
         "NODE_EXTRA_CA_CERTS";
-    static const char ours[] =
-        "TENAX_* CLAUDE_CODE_* CLAUDECODE ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN "
-        "OPENAI_API_KEY GEMINI_API_KEY GOOGLE_API_KEY";
-    const struct strv *own = &spec->server->env;
+    static const char ours[] = "TENAX_* CLAUDE_CODE_* CLAUDECODE MCP_CLIENT_SECRET";
 
-    for (char *const *e = spec->env; e && *e; e++) {
+    for (char *const *e = env; e && *e; e++) {
         struct str name = str_first(str_of(*e), str_chr(str_of(*e), '='));
 
-        if (spec->server->inherits ? !names_one_of(name, ours) : names_one_of(name, harmless))
+        if (server->inherits ? !names_one_of(name, ours) && !door_holds_key(name)
+                             : names_one_of(name, harmless))
             strv_adds(ret, *e);
     }
+}
+
+static void child_environment(const struct wire_spec *spec, struct strv *ret)
+{
+    const struct strv *own = &spec->server->env;
+
+    wire_environment(spec->server, spec->env, ret);
     strv_addf(ret, "CLAUDE_PROJECT_DIR=%s", spec->dir);
     strv_addf(ret, "TENAX_PROJECT_DIR=%s", spec->dir);
     for (size_t i = 0; i < own->len; i++) {

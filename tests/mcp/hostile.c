@@ -90,10 +90,18 @@ static const struct row rows[] = {
     /* Answers. */
     {"an error for hello", .hello = "{\"id\":$,\"error\":{\"code\":1,\"message\":\"no\"}}",
      .error = "refuses to start: no"},
+    {"an error for hello, then more",
+     .hello = "{\"id\":$,\"error\":{\"code\":1,\"message\":\"no\"}}\n"
+              "{\"id\":$,\"result\":{}}\n{\"method\":\"ping\",\"id\":9}",
+     .error = "refuses to start: no"},
     {"an error with escapes", .hello = "{\"id\":$,\"error\":{\"message\":\"\\u001b[2Jno\"}}",
      .error = "no"},
     {"an error that is text", .hello = "{\"id\":$,\"error\":\"no\"}", .error = "refuses to start"},
     {"an unknown version", .hello = R("{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}"),
+     .error = "version that is not supported"},
+    {"an unknown version, then more",
+     .hello = R("{\"protocolVersion\":\"1999-01-01\",\"capabilities\":{}}") "\n" R(
+         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}"),
      .error = "version that is not supported"},
     {"a version that is a number", .hello = R("{\"protocolVersion\":7}"),
      .error = "version that is not supported"},

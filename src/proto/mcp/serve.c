@@ -33,6 +33,8 @@
 #define SERVE_VERSIONS "2024-11-05 2025-03-26 2025-06-18 2025-11-25"
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define ASK_PREVIEW 2000
+#define ASK_MAX                                                                                    \
+    ((size_t)64 << 10) /* of a call that a user can be asked about: all of it is shown */
 
 /* A question to a client. */
 struct serve_ask {
@@ -205,8 +207,7 @@ static void write_question(const struct ask *ask, int64_t request, struct buf *o
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct jw w;
 
-    buf_addf(&text, "%.*s wants to run: %.*s", STR_ARG(ask->tool_name),
-             STR_ARG(str_clip(ask->input, ASK_PREVIEW)));
+    buf_addf(&text, "%.*s wants to run: %.*s", STR_ARG(ask->tool_name), STR_ARG(ask->input));
     if (ask->reason.len)
         buf_addf(&text, "\n%.*s", STR_ARG(str_clip(ask->reason, ASK_PREVIEW)));
     jw_init(&w, out, JW_CLEAN);
@@ -231,7 +232,7 @@ static void on_ask(struct serve *s, const struct ask_mail *m)
     struct serve_call *c = call_hold(s, m->ask->tool_use_id);
     int64_t request;
 
-    if (c && c->may_ask && m->ask->kind == ASK_PERMISSION) {
+    if (c && c->may_ask && m->ask->kind == ASK_PERMISSION && m->ask->input.len <= ASK_MAX) {
         gate_take(&s->gate);
         request = ++s->next_request;
         *vec_add(&c->asks) = (struct serve_ask){.ask = m->id, .request = request};
@@ -241,10 +242,13 @@ static void on_ask(struct serve *s, const struct ask_mail *m)
     } else {
         struct ask_answer no = ASK_ANSWER_INIT;
 
-        buf_addf(&no.message,
-                 "This call needs permission (%.*s), and this client cannot ask the user. Allow it "
-                 "with a rule in the settings or with --allowedTools of tenax mcp serve.",
-                 STR_ARG(str_clip(m->ask->reason, ASK_PREVIEW)));
+        buf_addf(
+            &no.message,
+            "This call needs permission (%.*s), and %s. Allow it with a rule in the settings or "
+            "with --allowedTools of tenax mcp serve.",
+            STR_ARG(str_clip(m->ask->reason, ASK_PREVIEW)),
+            m->ask->input.len > ASK_MAX ? "it is too long to be shown to the user"
+                                        : "this client cannot ask the user");
         (void)asks_answer(host_asks(s->host), s->front, m->id, &no);
         ask_answer_release(&no);
     }
