@@ -117,10 +117,8 @@ static int find_root(const char *dir, char *const *variables, struct arena *aren
                                          NULL};
     static const char *const top[] = {"rev-parse", "--show-toplevel", NULL};
     static const char *const head[] = {"rev-parse", "--verify", "--quiet", "HEAD^{commit}", NULL};
-    static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf base = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
 
     if (git(dir, variables, common, cancel, &path, err) < 0)
         return err_prefix(err, "isolation needs a git repository");
@@ -133,10 +131,20 @@ static int find_root(const char *dir, char *const *variables, struct arena *aren
     }
     if (git(dir, variables, head, cancel, &base, /*err=*/NULL) < 0)
         return err_set(err, ERR_UNSUPPORTED, "isolation needs a commit: the repository has none");
-    if (git(dir, variables, status, cancel, &dirty, err) < 0)
-        return -1;
     ret->root = arena_cstr(arena, buf_str(&path));
     ret->base = arena_cstr(arena, buf_str(&base));
+    return 0;
+}
+
+/* How many files of the caller's are in no commit, and so not in the worktree. */
+static int count_left_out(const char *dir, char *const *variables, struct cancel *cancel,
+                          struct worktree *ret, struct err *err)
+{
+    static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
+    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
+
+    if (git(dir, variables, status, cancel, &dirty, err) < 0)
+        return -1;
     ret->left_out = count_lines(buf_str(&dirty));
     return 0;
 }
@@ -203,21 +211,52 @@ static bool is_partial(const struct worktree *t, char *const *variables)
            str_has(buf_str(&path), STR("/worktrees/")) && !file_exists(buf_cstr(&path));
 }
 
-/* Git locks a worktree while it makes it. One that was killed then would never go. */
-static void unlock_unfinished(const struct worktree *t, char *const *variables)
+static bool is_filled(const char *folder, const char *name)
 {
-    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(buf_release) struct buf why = BUF_INIT(1000);
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+    struct stat st;
 
-    buf_addf(&name, "worktrees/%s/locked", path_base(t->path));
+    return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+static void remove_from(const char *folder, const char *name)
+{
+    CLEANUP(mem_freep) char *path = path_join(folder, name);
+
+    (void)unlink(path);
+}
+
+/* Git locks a worktree while it makes it. One that was killed then would never go, and git fails in
+ * all of the repository while a file of it is empty. */
+static void clear_unfinished(const struct worktree *t, char *const *variables)
+{
+    static const char *const files[] = {"gitdir", "HEAD", "commondir", "index", "ORIG_HEAD"};
+    CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf admin = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf why = BUF_INIT(1000);
+    CLEANUP(mem_freep) char *locked = NULL;
+    bool is_whole = true;
+
+    buf_addf(&name, "worktrees/%s", path_base(t->path));
     if (git(t->root, variables,
             (const char *const[]){"rev-parse", "--path-format=absolute", "--git-path",
                                   buf_cstr(&name), NULL},
-            NULL, &path, NULL) == 0 &&
-        file_slurp(buf_cstr(&path), 1000, &why, /*err=*/NULL) == 0 &&
-        str_is(str_trim(buf_str(&why)), "initializing"))
-        (void)unlink(buf_cstr(&path));
+            NULL, &admin, NULL) < 0)
+        return;
+    locked = path_join(buf_cstr(&admin), "locked");
+    if (file_slurp(locked, 1000, &why, /*err=*/NULL) < 0)
+        return;
+    for (size_t i = 0; i < 3; i++)
+        is_whole = is_whole && is_filled(buf_cstr(&admin), files[i]);
+    if (!str_is(str_trim(buf_str(&why)), "initializing") && (is_whole || why.len))
+        return; /* the user's lock */
+    (void)unlink(locked);
+    if (is_whole)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        remove_from(buf_cstr(&admin), files[i]);
+    (void)rmdir(buf_cstr(&admin));
+    remove_from(t->path, ".git"); /* files of the project come later */
 }
 
 /* True: it is kept. One git at a time. */
@@ -233,7 +272,7 @@ static bool end_now(const struct worktree *t, char *const *variables)
     CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
     bool is_kept = false;
 
-    unlock_unfinished(t, variables);
+    clear_unfinished(t, variables);
     if (!is_linked(t)) {
         (void)rmdir(t->path);
         (void)git(t->root, variables, prune, NULL, NULL, NULL);
@@ -266,7 +305,8 @@ static int is_owner(const struct dirent *e)
     return str_starts(str_of(e->d_name), STR("agent-")) && str_ends(str_of(e->d_name), STR(OWNER));
 }
 
-static void sweep_one(const char *root, const char *folder, const char *name,
+/* is_first: only what would make git fail for the others, too. */
+static void sweep_one(const char *root, const char *folder, const char *name, bool is_first,
                       char *const *variables)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -289,6 +329,10 @@ static void sweep_one(const char *root, const char *folder, const char *name,
     t.branch = arena_cstr(&arena, part[3]);
     if (!str_starts(part[3], STR("worktree-agent-")))
         return;
+    if (is_first) {
+        clear_unfinished(&t, variables);
+        return;
+    }
     is_late = is_in_the_making(&t, file, variables);
     (void)end_now(&t, variables);
     if (!is_late) /* else once more, the next time */
@@ -301,8 +345,10 @@ static void sweep(const char *root, char *const *variables)
     struct dirent **names = NULL;
     int n = scandir(folder, &names, is_owner, alphasort);
 
+    for (int i = 0; i < n; i++)
+        sweep_one(root, folder, names[i]->d_name, /*is_first=*/true, variables);
     for (int i = 0; i < n; i++) {
-        sweep_one(root, folder, names[i]->d_name, variables);
+        sweep_one(root, folder, names[i]->d_name, /*is_first=*/false, variables);
         free(names[i]); /* scandir()'s own */
     }
     free(names); /* the same */
@@ -356,8 +402,10 @@ int worktree_make(const char *dir, char *const *variables, const char *id, struc
     rc = find_root(dir, variables, arena, cancel, &t, err);
     if (rc == 0)
         rc = make_folder(t.root, err);
-    if (rc == 0)
+    if (rc == 0) { /* git may fail until that is done */
         sweep(t.root, variables);
+        rc = count_left_out(dir, variables, cancel, &t, err);
+    }
     for (int attempt = 1; rc == 0; attempt++) { /* a name that is taken gets a number */
         buf_clear(&path);
         buf_clear(&branch);
