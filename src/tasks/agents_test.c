@@ -433,6 +433,33 @@ static void resumed_once(void **state)
     end();
 }
 
+/* One whose starter has ended is not resumed, and keeps what it has said. */
+static void orphan(void **state)
+{
+    char parent[TASK_ID_MAX + 1], child[TASK_ID_MAX + 1];
+    CLEANUP(buf_release) struct buf path = BUF_INIT(1000);
+    struct err err = {0};
+    bool resumed;
+
+    (void)state;
+    begin("4");
+    start("parent", true, parent);
+    assert_int_equal(start_by(parent, "child", true, child, &err), 0);
+    while (!rest(child))
+        (void)cancel_wait(NULL, 1, NULL);
+    await_over(child);
+    while (!rest(parent))
+        (void)cancel_wait(NULL, 1, NULL);
+    await_over(parent);
+    await_alone();
+    buf_addf(&path, "%s/subagents/agent-%s.jsonl", scratch_dir(), child);
+    assert_int_equal(file_replace(buf_cstr(&path), STR("{}\n"), 0600, &err), 0);
+    assert_int_equal(message("child", "once more", &resumed), -1);
+    assert_int_equal(state_of(child), TASK_COMPLETED);
+    assert_int_equal(stage.begun, 2);
+    end();
+}
+
 /* One that waits for a slot has not ended, and is not waited for: it begins with the message. */
 static void message_to_one_that_waits(void **state)
 {
@@ -603,9 +630,13 @@ static void a_thousand(void **state)
 UNIT_TEST(agents)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed_once),        cmocka_unit_test(message_to_one_that_waits),
-        cmocka_unit_test(message_as_it_ends),  cmocka_unit_test(stop_meets_end),
-        cmocka_unit_test(stopped_starts_none), cmocka_unit_test(no_slot_is_lost),
+        cmocka_unit_test(resumed_once),
+        cmocka_unit_test(orphan),
+        cmocka_unit_test(message_to_one_that_waits),
+        cmocka_unit_test(message_as_it_ends),
+        cmocka_unit_test(stop_meets_end),
+        cmocka_unit_test(stopped_starts_none),
+        cmocka_unit_test(no_slot_is_lost),
         cmocka_unit_test(a_thousand),
     };
 

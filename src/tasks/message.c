@@ -148,7 +148,7 @@ static int resume(struct agents *a, const struct agents_note *n, const struct ta
         .arg = a,
     };
     struct run *r;
-    bool has_slot, is_closed, is_there;
+    bool has_slot, is_closed, is_there, is_orphan;
     int rc = 0;
 
     if (read_meta(a, v->id, &arena, &meta, err) < 0)
@@ -159,14 +159,20 @@ static int resume(struct agents *a, const struct agents_note *n, const struct ta
     gate_take(&a->gate);
     is_closed = a->is_closed;
     is_there = run_find(a, v->id) != NULL;
-    if (!is_closed && !is_there)
+    is_orphan = strcmp(v->owner, IDENTITY_MAIN) != 0 && !run_find(a, v->owner);
+    if (!is_closed && !is_there && !is_orphan)
         run_list(r);
     has_slot = r->holds_slot;
     gate_give(&a->gate);
-    if (is_closed || is_there) {
+    if (is_closed || is_there || is_orphan) {
         r->refs = 1;
         run_unref(r);
-        return is_there ? 1 : err_set(err, ERR_CANCELLED, "the session ends");
+        if (is_there)
+            return 1;
+        return is_closed ? err_set(err, ERR_CANCELLED, "the session ends")
+                         : err_set(err, ERR_NOT_FOUND,
+                                   "%s was started by %s, which has ended: write to that one",
+                                   v->id, v->owner);
     }
     run_enter_tree(r, n, meta);
     task.is_pending = !has_slot;

@@ -33,17 +33,27 @@
 static struct gate one_at_a_time = GATE_INIT;
 static bool is_busy;
 
+static void poke(void *arg)
+{
+    (void)arg;
+    gate_take(&one_at_a_time);
+    gate_wake(&one_at_a_time);
+    gate_give(&one_at_a_time);
+}
+
 static int enter(struct cancel *cancel, struct err *err)
 {
+    struct cancel_hook *hook = cancel ? cancel_on(cancel, poke, /*arg=*/NULL) : NULL;
+    bool has;
+
     gate_take(&one_at_a_time);
     while (is_busy && !cancel_is_set(cancel))
         gate_wait(&one_at_a_time, /*deadline_ms=*/-1);
-    if (!is_busy)
-        is_busy = true;
-    else
-        err_set(err, ERR_CANCELLED, "interrupted");
+    has = !is_busy;
+    is_busy = true;
     gate_give(&one_at_a_time);
-    return cancel_is_set(cancel) && err && err->code == ERR_CANCELLED ? -1 : 0;
+    cancel_off(hook);
+    return has ? 0 : err_set(err, ERR_CANCELLED, "interrupted");
 }
 
 static void leave(void)
@@ -394,11 +404,10 @@ int worktree_make(const char *dir, char *const *variables, const char *id, struc
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf branch = BUF_INIT(BUF_NO_LIMIT);
     struct worktree t = {0};
-    struct err busy = {0};
     int rc;
 
-    if (enter(cancel, &busy) < 0)
-        return err_set(err, ERR_CANCELLED, "interrupted");
+    if (enter(cancel, err) < 0)
+        return -1;
     rc = find_root(dir, variables, arena, cancel, &t, err);
     if (rc == 0)
         rc = make_folder(t.root, err);

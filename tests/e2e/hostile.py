@@ -4,14 +4,17 @@ and the connection, its other requests and its sessions go on.
 
     hostile.py BUILD
 """
+import glob
 import json
 import os
 import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import types
 
 BUILD = os.path.abspath(sys.argv[1])
 TENAX = os.path.join(BUILD, 'src/tenax')
@@ -26,11 +29,33 @@ step
  text Before.
  call Bash {"command": "echo begun; sleep 300"}
 step
+ if-prompt "do pick"
+ call mcp__odd__pick {"questions": [{"question": "Which?", "header": "Q", "options": [{"label": "red"}, {"label": "blue"}]}]}
+step
  if-prompt "do ask"
  call Bash {"command": "touch asked"}
 step
  sticky
  text Fine.
+'''
+
+# Its one tool takes what the question tool takes.
+ODD_SERVER = '''
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if 'id' not in m:
+        continue
+    result = {}
+    if m['method'] == 'initialize':
+        result = {'protocolVersion': m['params']['protocolVersion'], 'capabilities': {'tools': {}},
+                  'serverInfo': {'name': 'odd', 'version': '1'}}
+    elif m['method'] == 'tools/list':
+        result = {'tools': [{'name': 'pick', 'inputSchema': {'type': 'object', 'properties': {'questions': {}}}}]}
+    elif m['method'] == 'tools/call':
+        open('picked', 'w').close()
+        result = {'content': [{'type': 'text', 'text': 'picked'}]}
+    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': result}), flush=True)
 '''
 
 
@@ -42,6 +67,8 @@ class Peer:
         for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
             if name in os.environ:
                 env[name] = os.environ[name]
+        self.stage = stage
+        self.args = args
         self.dir = os.path.join(stage, 'work')
         self.is_bare = args[0] == 'app-server'
         self.child = subprocess.Popen([TENAX, *args, '--model', f'scripted/{stage}/scenario'], env=env, cwd=self.dir,
@@ -111,10 +138,12 @@ class Peer:
         params = {'clientInfo': {'name': 'x', 'version': '1'}} if self.is_bare else {'protocolVersion': 1}
         assert 'result' in self.ask('initialize', params)
 
-    def open(self):
+    def open(self, servers=()):
         if self.is_bare:
-            return self.ask('thread/start', {'cwd': self.dir, 'approvalPolicy': 'untrusted'})['result']['thread']['id']
-        return self.ask('session/new', {'cwd': self.dir, 'mcpServers': []})['result']['sessionId']
+            config = {'mcp_servers': {s['name']: {k: s[k] for k in ('command', 'args')} for s in servers}}
+            params = {'cwd': self.dir, 'approvalPolicy': 'untrusted', 'config': config}
+            return self.ask('thread/start', params)['result']['thread']['id']
+        return self.ask('session/new', {'cwd': self.dir, 'mcpServers': list(servers)})['result']['sessionId']
 
     def prompt(self, session, text):
         self.last += 1
@@ -133,6 +162,19 @@ class Peer:
     def gone(self, code=0):
         self.child.stdout.close()
         assert self.child.wait(PATIENCE_S) == code, self.child.returncode
+
+
+class Guest(Peer):
+    """One of several clients of a server that listens."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.child = types.SimpleNamespace(stdin=self.socket, stdout=self.socket)
+        self.is_bare = True
+        self.heard = b''
+        self.last = 1000
+        self.initialize()
 
 
 YES = {False: {'outcome': {'outcome': 'selected', 'optionId': 'allow'}}, True: {'decision': 'accept'}}
@@ -235,13 +277,97 @@ def an_error_as_answer(p):
     p.alive()
 
 
+def turn_over(p):
+    p.until(lambda m: m.get('method') == 'turn/completed' or (m.get('id') == p.last and 'stopReason' in json.dumps(m)))
+
+
+def a_tool_with_questions(p):
+    """It is asked for permission like any other: an answer to its questions would allow the call."""
+    session = p.open([{'name': 'odd', 'command': sys.executable, 'args': ['-c', ODD_SERVER], 'env': []}])
+    p.prompt(session, 'do pick')
+    asked = p.until(lambda m: 'method' in m and 'id' in m)
+    assert p.is_ask(asked), asked
+    if not p.is_bare:
+        assert 'reject' in [o['optionId'] for o in asked['params']['options']], asked
+    p.line({'id': asked['id'], 'result': NO[p.is_bare]})
+    turn_over(p)
+    assert not os.path.exists(os.path.join(p.dir, 'picked')), 'the call was allowed'
+
+
+def ids_of_tools(p):
+    """A transcript may be anyone's work."""
+    session = p.open()
+    p.prompt(session, 'do ask')
+    p.line({'id': p.until(p.is_ask)['id'], 'result': NO[p.is_bare]})
+    turn_over(p)
+    p.end()
+    path, = glob.glob(f'{p.stage}/.tenax/**/{session}.jsonl', recursive=True)
+    with open(path) as f:
+        text = f.read()
+    for wrong in ('', 'a' * 5000):
+        with open(path, 'w') as f:
+            for line in text.splitlines():
+                m = json.loads(line)
+                content = m.get('message', {}).get('content')
+                for block in content if isinstance(content, list) else []:
+                    for key in ('id', 'tool_use_id'):
+                        if key in block:
+                            block[key] = wrong
+                f.write(json.dumps(m) + '\n')
+        p.__init__(p.stage, *p.args)
+        p.initialize()
+        method, key = ('thread/resume', 'threadId') if p.is_bare else ('session/load', 'sessionId')
+        m = p.ask(method, {key: session, 'cwd': p.dir, 'mcpServers': []})
+        assert 'result' in m, m
+        p.alive()
+        p.end()
+
+
+def skills_of_a_closing_thread(p):
+    if not p.is_bare:
+        return
+    for _ in range(10):
+        thread = p.open()
+        p.last += 3
+        p.write(b''.join(json.dumps(m).encode() + b'\n' for m in (
+            {'id': p.last - 2, 'method': 'thread/unsubscribe', 'params': {'threadId': thread}},
+            {'id': p.last - 1, 'method': 'skills/list', 'params': {'cwds': [p.dir]}},
+            {'id': p.last, 'method': 'thread/loaded/list', 'params': {}})))
+        answers = {}
+        while len(answers) < 3:
+            m = p.until(lambda m: 'method' not in m)
+            answers[m['id']] = m['result']
+        assert answers[p.last - 1]['data'][0]['skills'] == [], answers
+        assert answers[p.last]['data'] == [], answers
+
+
+def opened_twice_and_gone(p):
+    """Both requests are answered, or nobody is there: the session is closed once."""
+    session = p.open()
+    p.prompt(session, 'hello')
+    turn_over(p)
+    p.end()
+    method, key = ('thread/resume', 'threadId') if p.is_bare else ('session/load', 'sessionId')
+    for _ in range(3):
+        p.__init__(p.stage, *p.args)
+        p.initialize()
+        for n in range(3):
+            p.line({'id': n, 'method': method, 'params': {key: session, 'cwd': p.dir, 'mcpServers': []}})
+        p.line({'id': 3, 'method': 'thread/goal/clear', 'params': {'threadId': session}})
+        p.child.stdin.close()
+        while os.read(p.child.stdout.fileno(), 1 << 16):
+            pass
+        p.gone()
+
+
 def run(args, scene, stage):
     shutil.rmtree(os.path.join(stage, 'work'), ignore_errors=True)
     os.makedirs(os.path.join(stage, 'work'))
     p = Peer(stage, *args)
     p.initialize()
     scene(p)
-    p.end()
+    if p.child.poll() is None or not p.child.stdin.closed:
+        p.end()
 
 
 def working(stage, args):
@@ -301,7 +427,8 @@ def ends(stage, args):
 
 
 def main():
-    scenes = (lines_that_are_none, a_line_of_100_mb, ids, methods, parameters, an_id_in_use, answers, an_error_as_answer)
+    scenes = (lines_that_are_none, a_line_of_100_mb, ids, methods, parameters, an_id_in_use, answers, an_error_as_answer,
+              a_tool_with_questions, ids_of_tools, skills_of_a_closing_thread, opened_twice_and_gone)
     stage = tempfile.mkdtemp(prefix='tenax-hostile-')
     with open(os.path.join(stage, 'scenario'), 'w') as f:
         f.write(SCENARIO)

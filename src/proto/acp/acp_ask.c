@@ -403,12 +403,12 @@ void acp_ask(struct view *view, uint64_t id, const struct ask *ask)
     buf_add(&a->input, ask->input);
     buf_add(&a->suggestions, ask->suggestions);
     vec_push(&v->asked, a);
-    a->form = ask->kind == ASK_TRUST                   ? FORM_TRUST
-              : ask->kind == ASK_ELICITATION           ? FORM_ELICITATION
-              : str_is(ask->tool_name, "ExitPlanMode") ? FORM_PLAN
-              : !questions                             ? FORM_PERMISSION
-              : v->acp->forms                          ? FORM_QUESTIONS
-                                                       : FORM_CHOICE;
+    a->form = ask->kind == ASK_TRUST                    ? FORM_TRUST
+              : ask->kind == ASK_ELICITATION            ? FORM_ELICITATION
+              : str_is(ask->tool_name, "ExitPlanMode")  ? FORM_PLAN
+              : ask->kind != ASK_QUESTION || !questions ? FORM_PERMISSION
+              : v->acp->forms                           ? FORM_QUESTIONS
+                                                        : FORM_CHOICE;
     if (a->form == FORM_QUESTIONS || a->form == FORM_ELICITATION)
         send_form(a, id, ask, input);
     else

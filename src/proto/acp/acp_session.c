@@ -144,18 +144,17 @@ static void refuse_open(struct acp_opening *o, struct str holder, const struct e
     }
 }
 
-static void on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
+static bool on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
 {
     struct acp_opening *o = arg;
     struct client *c = o->client;
+    bool is_wanted = live && !c->is_closed && !c->is_ended;
     struct view *view;
 
     if (!live) {
         refuse_open(o, holder, err);
-    } else if (c->is_closed || c->is_ended) { /* who wanted it is gone */
+    } else if (!is_wanted) { /* who asked for it is gone */
         rpc_refusef(o->call, RPC_INTERNAL, "the connection has ended");
-        if (!live->users)
-            live_close(live, /*fn=*/NULL, /*arg=*/NULL);
     } else {
         view = client_view(c, str_of(live->id));
         if (!view)
@@ -167,6 +166,7 @@ static void on_opened(void *arg, struct live *live, struct str holder, const str
     }
     client_unref(c);
     mem_freep(&o);
+    return is_wanted;
 }
 
 /* mcpServers of ACP as entries of a settings file: {"name": {…}}. */

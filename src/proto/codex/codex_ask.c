@@ -310,7 +310,7 @@ void codex_ask(struct view *view, uint64_t id, const struct ask *ask)
     buf_add(&a->suggestions, ask->suggestions);
     vec_push(&v->asked, a);
     a->form = ask->kind == ASK_ELICITATION     ? FORM_ELICITATION
-              : json_get(input, "questions")   ? FORM_QUESTIONS
+              : ask->kind == ASK_QUESTION      ? FORM_QUESTIONS
               : str_is(ask->tool_name, "Bash") ? FORM_COMMAND
               : str_is_word_of(ask->tool_name, "Edit MultiEdit Write NotebookEdit") ? FORM_FILES
                                                                                     : FORM_TOOL;

@@ -245,10 +245,12 @@ struct goal_opening {
     void (*run)(struct call_chore *c);
 };
 
-static void on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
+static bool on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
 {
     struct goal_opening *o = arg;
+    struct client *c = o->client;
     struct str id = json_get_str(o->call->params, "threadId");
+    bool is_wanted = live && !c->is_closed && !c->is_ended;
     struct goal_chore *g;
 
     (void)holder;
@@ -258,22 +260,25 @@ static void on_opened(void *arg, struct live *live, struct str holder, const str
         rpc_refusef(o->call, RPC_REQUEST, "thread not found: %.*s", STR_ARG(id));
     } else if (!live) {
         rpc_refuse(o->call, codex_code(err), str_of(err->text), STR(""));
+    } else if (!is_wanted) {
+        rpc_refusef(o->call, RPC_INTERNAL, "the connection has ended");
     } else if (!*host_transcript(live->host)) {
         rpc_refusef(o->call, RPC_REQUEST, "ephemeral thread does not support goals: %.*s",
                     STR_ARG(id));
     } else if (!host_goal(live->host)) {
         rpc_refusef(o->call, RPC_REQUEST, "goals feature is disabled");
     } else {
-        client_each(o->client, hold, live->id);
-        g = call_chore_new(sizeof(*g), o->client, o->call, live, o->run);
+        client_each(c, hold, live->id);
+        g = call_chore_new(sizeof(*g), c, o->call, live, o->run);
         memcpy(g->session, live->id, sizeof(g->session));
         g->clears = o->run == clear_run;
         g->base.answer = goal_answer;
         g->base.failed = goal_failed;
         call_chore_start(g);
     }
-    client_unref(o->client);
+    client_unref(c);
     mem_freep(&o);
+    return is_wanted;
 }
 
 static void change_goal(struct codex *a, struct rpc_call *call, struct str id,

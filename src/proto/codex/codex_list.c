@@ -161,7 +161,8 @@ static int list_threads(struct call_chore *c, struct err *err)
 
     if (read_index(c->client, &ix, &conf, err) < 0)
         return -1;
-    qsort_r(ix.rows.ptr, ix.rows.len, sizeof(*ix.rows.ptr), compare_rows, &order);
+    if (ix.rows.len)
+        qsort_r(ix.rows.ptr, ix.rows.len, sizeof(*ix.rows.ptr), compare_rows, &order);
     jw_init(&w, &c->result, JW_CLEAN);
     jw_object(&w);
     jw_key(&w, "data");
@@ -303,8 +304,10 @@ void codex_loaded_list(struct codex *a, struct rpc_call *call)
     jw_object(&w);
     jw_key(&w, "data");
     jw_array(&w);
-    for (size_t i = 0; i < live_count(t); i++)
-        jw_cstr(&w, live_at(t, i)->id);
+    for (size_t i = 0; i < live_count(t); i++) {
+        if (!live_at(t, i)->is_closing)
+            jw_cstr(&w, live_at(t, i)->id);
+    }
     jw_array_end(&w);
     jw_kcstr(&w, "nextCursor", NULL);
     jw_object_end(&w);
@@ -557,9 +560,11 @@ void codex_skills_list(struct codex *a, struct rpc_call *call)
         jw_key(&w, "skills");
         jw_array(&w);
         for (size_t i = 0; i < live_count(t) && !is_written; i++) {
-            is_written = str_is(json_str(cwd), conf_dir(live_at(t, i)->conf));
+            struct live *live = live_at(t, i);
+
+            is_written = !live->is_closing && str_is(json_str(cwd), conf_dir(live->conf));
             if (is_written)
-                write_skills(live_at(t, i), &w);
+                write_skills(live, &w);
         }
         jw_array_end(&w);
         jw_key(&w, "errors");

@@ -443,12 +443,13 @@ static void opened_failed(struct call_chore *c)
         view_free(view);
 }
 
-static void on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
+static bool on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
 {
     struct codex_opening *o = arg;
     struct client *c = o->client;
     struct str id = json_get_str(o->call->params, "threadId");
     const struct json *config = json_get(o->call->params, "config");
+    bool is_wanted = live && !c->is_closed && !c->is_ended;
     struct opened_chore *chore;
     struct view *view;
 
@@ -459,10 +460,8 @@ static void on_opened(void *arg, struct live *live, struct str holder, const str
         rpc_refusef(o->call, RPC_REQUEST, "no rollout found for thread id %.*s", STR_ARG(id));
     } else if (!live) {
         rpc_refuse(o->call, codex_code(err), str_of(err->text), STR(""));
-    } else if (c->is_closed || c->is_ended) {
+    } else if (!is_wanted) {
         rpc_refusef(o->call, RPC_INTERNAL, "the connection has ended");
-        if (!live->users)
-            live_close(live, /*fn=*/NULL, /*arg=*/NULL);
     } else {
         view = client_view(c, str_of(live->id));
         if (!view)
@@ -491,6 +490,7 @@ static void on_opened(void *arg, struct live *live, struct str holder, const str
     }
     client_unref(c);
     mem_freep(&o);
+    return is_wanted;
 }
 
 /* config.mcp_servers as entries of ours: Codex writes http_headers. */

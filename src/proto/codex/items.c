@@ -277,7 +277,7 @@ static void on_tool_done(struct items *s, struct turn *t, const struct event *e)
     }
     on_tool_started(s, t, e); /* of a call that was refused before it began */
     it = find_item(t, e->id);
-    if (it->status != ITEM_RUNNING)
+    if (!it || it->status != ITEM_RUNNING) /* NULL: an id that no item can have */
         return;
     buf_clear(&it->text);
     buf_add(&it->text, e->text);

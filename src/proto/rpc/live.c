@@ -246,6 +246,7 @@ static void opening_done(struct chore *e, void *arg)
     struct opening *o = (struct opening *)e;
     struct live_table *t = arg;
     struct live *l = o->live;
+    bool is_wanted = false;
 
     for (size_t i = 0; i < t->opening.len; i++) {
         if (t->opening.ptr[i] == o)
@@ -259,8 +260,10 @@ static void opening_done(struct chore *e, void *arg)
         l = NULL;
     }
     VEC_EACH(&o->waiters, w) {
-        w->fn(w->arg, l, buf_str(&o->holder), l ? NULL : &o->err);
+        is_wanted |= w->fn(w->arg, l, buf_str(&o->holder), l ? NULL : &o->err);
     }
+    if (l && !is_wanted && !l->users)
+        live_close(l, /*fn=*/NULL, /*arg=*/NULL);
 }
 
 void live_open(struct live_table *t, const struct live_spec *spec, live_opened_fn fn, void *arg)
@@ -271,7 +274,8 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     struct opening *o;
 
     if (there) {
-        fn(arg, there, STR(""), /*err=*/NULL);
+        if (!fn(arg, there, STR(""), /*err=*/NULL) && !there->users)
+            live_close(there, /*fn=*/NULL, /*arg=*/NULL);
         return;
     }
     for (size_t i = 0; i < t->opening.len && spec->resume && !spec->forks; i++) {
@@ -306,7 +310,7 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     if (!o->live->desk) {
         live_free(o->live);
         opening_free(&o->chore);
-        fn(arg, /*live=*/NULL, STR(""), &err);
+        (void)fn(arg, /*live=*/NULL, STR(""), &err);
         return;
     }
     vec_push(&o->waiters, waiter);
@@ -356,9 +360,12 @@ static void closing_done(struct chore *e, void *arg)
 
 void live_close(struct live *l, live_closed_fn fn, void *arg)
 {
-    struct closing *c = chore_new(sizeof(*c), closing_run, closing_done, closing_free);
     CLEANUP(strv_release) struct strv queued = STRV_INIT;
+    struct closing *c;
 
+    if (l->is_closing)
+        return;
+    c = chore_new(sizeof(*c), closing_run, closing_done, closing_free);
     l->is_closing = true;
     slash_interrupt(l->slash);
     host_interrupt(l->host, /*drop_queued=*/false, &queued);
@@ -377,8 +384,7 @@ void live_table_free(struct live_table *t)
     if (!t)
         return;
     VEC_EACH(&t->all, l) {
-        if (!(*l)->is_closing)
-            live_close(*l, /*fn=*/NULL, /*arg=*/NULL);
+        live_close(*l, /*fn=*/NULL, /*arg=*/NULL);
     }
     while (t->away &&
            mailbox_take(t->spec.back, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) == 0) {
@@ -389,8 +395,7 @@ void live_table_free(struct live_table *t)
         live_chore(t, m);
         /* One that was still being opened is here now. */
         VEC_EACH(&t->all, l) {
-            if (!(*l)->is_closing)
-                live_close(*l, /*fn=*/NULL, /*arg=*/NULL);
+            live_close(*l, /*fn=*/NULL, /*arg=*/NULL);
         }
     }
     listen_stop(t->listen);

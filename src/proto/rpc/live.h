@@ -57,8 +57,8 @@ struct live_spec {
 };
 
 /* On the loop's thread. live NULL: err says why; holder: {"pid","host"} of the process that has the
- * session, or empty. */
-typedef void (*live_opened_fn)(void *arg, struct live *live, struct str holder,
+ * session, or empty. False: nobody there wants it; one that nobody wants or uses is closed. */
+typedef bool (*live_opened_fn)(void *arg, struct live *live, struct str holder,
                                const struct err *err);
 typedef void (*live_closed_fn)(void *arg);
 
@@ -80,7 +80,7 @@ size_t live_count(const struct live_table *t);
 struct live *live_at(const struct live_table *t, size_t i);
 /* One that is open already is given to fn as it is. */
 void live_open(struct live_table *t, const struct live_spec *spec, live_opened_fn fn, void *arg);
-/* Interrupts it. fn may be NULL. */
+/* Interrupts it. fn may be NULL. One that is closing already stays as it is, and fn never runs. */
 void live_close(struct live *l, live_closed_fn fn, void *arg);
 
 /* run() on the session's desk, done() on the loop. */
