@@ -38,6 +38,7 @@ struct played {
     bool rests, was_stopped;
     void (*on_rest)(void *arg, const char *id);
     void *arg;
+    int calls; /* of on_rest that have not returned */
 };
 
 static struct {
@@ -162,6 +163,8 @@ static int play_retire(struct spawner *self, const char *id, struct spawn_end *r
     (void)self;
     gate_take(&stage.gate);
     p = played(id);
+    while (p && p->calls) /* as a real one, it is not gone while it calls */
+        gate_wait(&stage.gate, /*deadline_ms=*/-1);
     rests = p && p->rests;
     for (size_t i = 0; i < stage.live.len && rests; i++) {
         if (stage.live.ptr[i] == p)
@@ -189,13 +192,19 @@ static bool rest(const char *id)
     p = played(id);
     if (p) {
         p->rests = true;
+        p->calls++;
         on_rest = p->on_rest;
         arg = p->arg;
     }
     gate_give(&stage.gate);
-    if (on_rest)
-        on_rest(arg, id);
-    return on_rest;
+    if (!p)
+        return false;
+    on_rest(arg, id);
+    gate_take(&stage.gate);
+    p->calls--;
+    gate_wake(&stage.gate);
+    gate_give(&stage.gate);
+    return true;
 }
 
 static void on_event(void *arg, struct event *e)
