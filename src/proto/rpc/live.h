@@ -57,7 +57,8 @@ struct live_spec {
 };
 
 /* On the loop's thread. live NULL: err says why; holder: {"pid","host"} of the process that has the
- * session, or empty. False: nobody there wants it; one that nobody wants or uses is closed. */
+ * session, or empty. False: the client that asked has left; a session without users is then closed.
+ */
 typedef bool (*live_opened_fn)(void *arg, struct live *live, struct str holder,
                                const struct err *err);
 typedef void (*live_closed_fn)(void *arg);

@@ -2,8 +2,8 @@
  * app_view: the conversation of another agent in the place of the main one's. It is a conversation
  * like that one (chat.h), fed by a separate observer that sees all agents and picks the one that is
  * shown. What it said before comes from the events that are still kept or, where those do not reach
- * back to its beginning, from its file. The main conversation goes on unseen, and what it has to
- * say meanwhile is shown when it is back. UI thread, but for the chores' run().
+ * back to its beginning, from its file. The main conversation continues unseen, and what it
+ * adds is shown when it is back. UI thread, except the chores' run().
  */
 #include <string.h>
 

@@ -184,7 +184,8 @@ static struct str query_end(struct str query, int cells)
     return query;
 }
 
-/* behind: the note after the search text, if there is room: for all of it, or may_cut. */
+/* behind: the note after the search text. It is left out where it does not fit, or cut if may_cut.
+ */
 static void draw_query(const struct editor *e, const struct view *v, struct str behind,
                        bool may_cut, struct lines *ret, struct screen_cursor *cursor)
 {
