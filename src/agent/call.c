@@ -222,6 +222,13 @@ static bool call_comes_late(struct call *c, struct str input)
     return true;
 }
 
+static bool a_server_connects(const struct call *c)
+{
+    struct extra_source *source = c->agent->spec.extra;
+
+    return source && source->state_of(source, c->name) == EXTRA_CONNECTING;
+}
+
 /* What cannot run gets its answer here. */
 static void call_prepare(struct call *c, const struct block *block)
 {
@@ -247,6 +254,9 @@ static void call_prepare(struct call *c, const struct block *block)
         return;
     }
     if (c->entry && c->entry->flags & TOOL_EXECUTES && !call_redirect(c, &input))
+        return;
+    /* One that is known from the server's last time is what it says only once it has connected. */
+    if (c->entry && c->entry->server && a_server_connects(c) && call_comes_late(c, input))
         return;
     if (!c->entry) {
         if (call_comes_late(c, input))

@@ -1,7 +1,6 @@
 /*
  * The thread waits on one mailbox: for what the wire brings, for requests of other threads, for
- * answers of the user. What others may see (state, lists) is under a gate; everything else is the
- * thread's own.
+ * answers of the user. What others may see (state, lists) is under a gate.
  */
 #include "mcp/client.h"
 
@@ -11,68 +10,26 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "json/jw.h"
+#include "mcp/client_inside.h"
 #include "mcp/server_conf.h"
 #include "mcp/wire.h"
 #include "sync/cancel.h"
-#include "sync/inquiry.h"
 #include "sync/mailbox.h"
-#include "sync/thread.h"
 
-#define CLIENT_VERSION "2025-11-25"
-#define CLIENT_QUIET_MS 250        /* after a list_changed, before the list is read again */
-#define CLIENT_REST_MS (30 * 1000) /* before a server that failed is tried again */
-#define CLIENT_MAX_QUESTIONS 16
-#define CLIENT_PROGRESS_MS 100
+#define CLIENT_QUIET_MS 250 /* after a list_changed, before the list is read again */
 
-enum list_kind {
-    LIST_TOOLS,
-    LIST_RESOURCES,
-    LIST_TEMPLATES,
-    LIST_PROMPTS,
-    LIST_COUNT,
-};
-
-static const struct {
-    const char *method, *member;
-} list_rows[] = {
-    [LIST_TOOLS] = {"tools/list", "tools"},
-    [LIST_RESOURCES] = {"resources/list", "resources"},
-    [LIST_TEMPLATES] = {"resources/templates/list", "resourceTemplates"},
-    [LIST_PROMPTS] = {"prompts/list", "prompts"},
-};
-
-/* A request of another thread, on its stack. */
-struct client_call {
-    struct inquiry inquiry;
-    const struct mcp_request *request;
-    struct buf *ret;
-    struct err *err;
-};
-
-/* A pending request. */
-struct client_pending {
-    int64_t id;
-    struct client_call *call; /* NULL: the thread's own */
-    int64_t due_ms, last_ms;  /* without a message; in all */
-    int64_t progress_ms;      /* when progress was shown last */
-};
-
-/* Mail of ours: a call that its asker gives up, an answer of the user, an order. */
+/* Mail of ours: a call that its asker gives up, an order. */
 struct client_mail {
     struct mail mail;
     enum {
         MAIL_GIVE_UP,
-        MAIL_ANSWER,
         MAIL_RECONNECT,
+        MAIL_ROOTS,
         MAIL_END,
     } what;
     struct client_call *call;
-    struct buf id, result; /* of an answer */
-    int code;
     void (*done)(void *arg, const struct err *err); /* of RECONNECT; NULL: not awaited */
     void *arg;
 };
@@ -87,54 +44,14 @@ static void client_mail_free(struct mail *mail)
         err_set(&err, ERR_CANCELLED, "it was ended");
         m->done(m->arg, &err);
     }
-    buf_release(&m->id);
-    buf_release(&m->result);
     free(m);
 }
 
 static const struct mail_kind client_mail_kind = {"mcp", client_mail_free};
 
-struct mcp_then {
-    void (*done)(void *arg, const struct err *err);
-    void *arg;
-};
-
-struct mcp_client {
-    struct mcp_client_spec spec;
-    struct thread *thread;
-    struct mailbox *mail;
-    struct cancel *ending;
-    struct gate gate; /* of state, error and lists; woken when the state changes */
-    enum mcp_state state;
-    bool is_asked;   /* to connect anew, and has not begun */
-    unsigned asking; /* threads that ask the user */
-    char error[500], scope[500];
-    const char *code;
-    unsigned changes;  /* of state and lists */
-    int64_t failed_ms; /* when the last start failed */
-    struct mcp_lists *lists;
-
-    /* The thread's own. */
-    struct wire *wire;
-    VEC(struct client_pending) pending;
-    VEC(struct client_call *) waiting; /* for a connection */
-    struct mcp_then then;              /* the same, of an order to connect */
-    int64_t next_id;
-    int64_t start_id;           /* of initialize or of the list that is being read; 0: none */
-    int64_t start_due_ms;       /* of all of the start; 0: it is over */
-    struct mcp_lists *building; /* while lists are read */
-    enum list_kind reading;
-    unsigned pages;
-    bool is_refresh;    /* lists are read again in a live connection */
-    int64_t refresh_ms; /* when they shall be; 0: not */
-    unsigned questions;
-    bool is_lost, has_tools_changed;
-    struct err lost;
-};
-
 const char *mcp_state_name(enum mcp_state s)
 {
-    static const char *const names[] = {"pending", "connected", "needs-auth", "failed"};
+    static const char *const names[] = {"pending", "pending", "connected", "needs-auth", "failed"};
 
     return names[s];
 }
@@ -145,34 +62,13 @@ const struct mcp_server *mcp_client_server(const struct mcp_client *c)
 }
 
 /* A server's text for a line of ours. */
-static void add_line(struct buf *ret, struct str text)
+void client_add_line(struct buf *ret, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)
         buf_addc(ret, (unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f ? ' ' : text.ptr[i]);
 }
 
 /* ---- What others see ---- */
-
-static struct mcp_lists *lists_new(void)
-{
-    struct mcp_lists *l = mem_zalloc(sizeof(*l));
-
-    l->refs = 1;
-    return l;
-}
-
-/* The count is under the gate of no client: lists are shared by few, and atomics are enough. */
-void mcp_lists_unref(struct mcp_lists *l)
-{
-    if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
-        return;
-    vec_release(&l->tools);
-    vec_release(&l->resources);
-    vec_release(&l->templates);
-    vec_release(&l->prompts);
-    arena_release(&l->arena);
-    free(l);
-}
 
 static const char *code_of(const struct err *why)
 {
@@ -198,8 +94,8 @@ static const char *code_of(const struct err *why)
     }
 }
 
-static void client_show(struct mcp_client *c, enum mcp_state state, const struct err *why,
-                        struct mcp_lists *lists)
+void client_show(struct mcp_client *c, enum mcp_state state, const struct err *why,
+                 struct mcp_lists *lists)
 {
     struct mcp_lists *old = NULL;
 
@@ -226,9 +122,7 @@ void mcp_client_look(struct mcp_client *c, struct mcp_look *ret)
 {
     gate_take(&c->gate);
     ret->state = c->is_asked ? MCP_CONNECTING : c->state;
-    ret->lists = c->lists;
-    if (ret->lists)
-        __atomic_add_fetch(&ret->lists->refs, 1, __ATOMIC_ACQ_REL);
+    ret->lists = mcp_lists_ref(c->lists);
     memcpy(ret->error, c->error, sizeof(ret->error));
     memcpy(ret->scope, c->scope, sizeof(ret->scope));
     ret->code = c->code ? c->code : "";
@@ -245,90 +139,7 @@ unsigned mcp_client_changes(struct mcp_client *c)
     return changes;
 }
 
-/* ---- Requests ---- */
-
-static void request_text(struct mcp_client *c, const char *method, struct str params,
-                         struct str meta, int64_t id, struct buf *ret)
-{
-    struct str inner = str_trim(params);
-
-    (void)c;
-    buf_adds(ret, "{\"jsonrpc\":\"2.0\",");
-    if (id)
-        buf_addf(ret, "\"id\":%" PRId64 ",", id);
-    buf_addf(ret, "\"method\":\"%s\"", method);
-    if (inner.len > 2 || meta.len) {
-        buf_adds(ret, ",\"params\":{");
-        if (meta.len)
-            buf_addf(ret, "\"_meta\":{%.*s}%s", STR_ARG(meta), inner.len > 2 ? "," : "");
-        if (inner.len > 2)
-            buf_add(ret, str_first(str_from(inner, 1), inner.len - 2));
-        buf_addc(ret, '}');
-    }
-    buf_addc(ret, '}');
-}
-
-static int client_send(struct mcp_client *c, const char *method, struct str params, struct str meta,
-                       int64_t id, struct err *err)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(WIRE_MAX_MESSAGE);
-
-    request_text(c, method, params, meta, id, &text);
-    if (buf_check(&text, err) < 0)
-        return -1;
-    return wire_send(c->wire, buf_str(&text), id, err);
-}
-
-static struct client_pending *client_find(struct mcp_client *c, int64_t id)
-{
-    VEC_EACH(&c->pending, p) {
-        if (p->id == id)
-            return p;
-    }
-    return NULL;
-}
-
-static void client_finish(struct mcp_client *c, struct client_pending *p, int result)
-{
-    struct client_call *call = p->call;
-
-    *p = c->pending.ptr[--c->pending.len];
-    if (call)
-        inquiry_answer(&call->inquiry, result);
-}
-
-static void client_begin(struct mcp_client *c, struct client_call *call)
-{
-    const struct mcp_request *r = call->request;
-    CLEANUP(buf_release) struct buf meta = BUF_INIT(4096);
-    int64_t id = ++c->next_id;
-    int64_t now_ms = clock_mono_ms();
-    int64_t limit = r->timeout_ms ? r->timeout_ms : MCP_CALL_MS;
-
-    buf_add(&meta, r->meta);
-    if (r->progress)
-        buf_addf(&meta, "%s\"progressToken\":%" PRId64, meta.len ? "," : "", id);
-    *vec_add(&c->pending) = (struct client_pending){
-        .id = id, .call = call, .due_ms = now_ms + limit, .last_ms = now_ms + MCP_CALL_MAX_MS};
-    if (client_send(c, r->method, r->params, buf_str(&meta), id, call->err) < 0 &&
-        client_find(c, id))
-        client_finish(c, client_find(c, id), -1);
-}
-
-static void client_tell_cancelled(struct mcp_client *c, int64_t id, const char *why)
-{
-    CLEANUP(buf_release) struct buf params = BUF_INIT(400);
-
-    buf_addf(&params, "{\"requestId\":%" PRId64 ",\"reason\":\"%s\"}", id, why);
-    if (c->wire)
-        (void)client_send(c, "notifications/cancelled", buf_str(&params), STR(""), 0, NULL);
-}
-
-/* ---- The start ---- */
-
-static void client_next_list(struct mcp_client *c, struct str cursor);
-
-static void client_tell(struct mcp_client *c, const struct err *why)
+void client_tell(struct mcp_client *c, const struct err *why)
 {
     struct mcp_then then = c->then;
 
@@ -337,262 +148,7 @@ static void client_tell(struct mcp_client *c, const struct err *why)
         then.done(then.arg, why);
 }
 
-static void client_fail(struct mcp_client *c, enum mcp_state state, const struct err *why)
-{
-    struct wire *wire = TAKE_PTR(c->wire);
-
-    c->start_id = 0;
-    c->start_due_ms = 0;
-    c->refresh_ms = 0;
-    c->is_refresh = false;
-    c->is_lost = false;
-    mcp_lists_unref(TAKE_PTR(c->building));
-    while (c->pending.len) {
-        struct client_call *call = c->pending.ptr[0].call;
-
-        if (call)
-            err_set(call->err, ERR_NETWORK,
-                    "the connection to %s was lost during the call; it may have taken effect (%s)",
-                    c->spec.server->name, why->text);
-        client_finish(c, &c->pending.ptr[0], -1);
-    }
-    for (size_t i = 0; i < c->waiting.len; i++) {
-        err_set(c->waiting.ptr[i]->err, why->code, "the MCP server \"%s\" cannot be used: %s",
-                c->spec.server->name, why->text);
-        inquiry_answer(&c->waiting.ptr[i]->inquiry, -1);
-    }
-    c->waiting.len = 0;
-    wire_free(wire);
-    client_show(c, state, why, NULL);
-    client_tell(c, why);
-}
-
-static void client_connected(struct mcp_client *c)
-{
-    c->start_id = 0;
-    c->start_due_ms = 0;
-    c->is_refresh = false;
-    client_show(c, MCP_CONNECTED, NULL, TAKE_PTR(c->building));
-    for (size_t i = 0; i < c->waiting.len; i++)
-        client_begin(c, c->waiting.ptr[i]);
-    c->waiting.len = 0;
-    client_tell(c, /*why=*/NULL);
-}
-
-static void client_initialize(struct mcp_client *c, struct err *err)
-{
-    CLEANUP(buf_release) struct buf params = BUF_INIT(4096);
-
-    buf_adds(&params, "{\"protocolVersion\":\"" CLIENT_VERSION "\",\"capabilities\":{");
-    if (c->spec.server->type != MCP_SDK)
-        buf_adds(&params, "\"roots\":{\"listChanged\":true}");
-    if (c->spec.ask && c->spec.server->type != MCP_SDK)
-        buf_adds(&params, ",\"elicitation\":{\"form\":{\"applyDefaults\":true}}");
-    buf_adds(&params,
-             "},\"clientInfo\":{\"name\":\"tenax\",\"title\":\"tenax\",\"version\":\"" TENAX_VERSION
-             "\"}}");
-    c->start_id = ++c->next_id;
-    (void)client_send(c, "initialize", buf_str(&params), STR(""), c->start_id, err);
-}
-
-static int64_t on_message(void *arg, struct str json);
-static void on_undone(void *arg, int64_t id, const struct err *err);
-
-/* What the server has said about scopes stays known when its wire is gone. */
-static void note_scope(struct mcp_client *c)
-{
-    if (!c->wire || !c->wire->scope[0])
-        return;
-    gate_take(&c->gate);
-    memcpy(c->scope, c->wire->scope, sizeof(c->scope));
-    gate_give(&c->gate);
-}
-
-/* The wire is in the middle of something: client_run() frees it. The first reason counts. */
-static void on_lost(void *arg, const struct err *err)
-{
-    struct mcp_client *c = arg;
-
-    if (c->is_lost)
-        return;
-    note_scope(c);
-    c->is_lost = true;
-    c->lost = *err;
-}
-
-static void client_start(struct mcp_client *c)
-{
-    const struct mcp_server *s = c->spec.server;
-    struct err err = {0};
-    struct wire_spec spec = {
-        .server = s,
-        .dir = c->spec.dir,
-        .env = c->spec.env,
-        .home = c->spec.home,
-        .log = c->spec.log,
-        .net = c->spec.net,
-        .link = c->spec.link,
-        .mail = c->mail,
-        .message = on_message,
-        .undone = on_undone,
-        .lost = on_lost,
-        .arg = c,
-    };
-
-    client_show(c, MCP_CONNECTING, NULL, NULL);
-    c->is_lost = false;
-    c->start_due_ms = clock_mono_ms() + (s->start_ms ? s->start_ms : MCP_START_MS);
-    c->wire = s->type == MCP_STDIO ? wire_stdio_new(&spec, &err)
-              : s->type == MCP_SDK ? wire_sdk_new(&spec, &err)
-                                   : wire_http_new(&spec, &err);
-    if (c->wire)
-        client_initialize(c, &err);
-    if (err.code)
-        client_fail(c, MCP_FAILED, &err);
-}
-
-static void start_failed(struct mcp_client *c, enum err_code code, const char *what, struct str why)
-{
-    CLEANUP(buf_release) struct buf clean = BUF_INIT(1000);
-    struct err err = {0};
-
-    add_line(&clean, str_clip(why, 200));
-    err_set(&err, code, "%s%s%s", what, why.len ? ": " : "", buf_cstr(&clean));
-    on_lost(c, &err);
-}
-
-/* initialize was answered. */
-static void take_hello(struct mcp_client *c, const struct json *result)
-{
-    static const char versions[] = "2024-11-05 2025-03-26 2025-06-18 2025-11-25";
-    struct str version = json_get_str(result, "protocolVersion");
-    const struct json *can = json_get(result, "capabilities");
-    struct mcp_lists *l = c->building = lists_new();
-
-    if (!str_is_word_of(version, versions) || version.len >= sizeof(c->wire->version)) {
-        start_failed(c, ERR_PROTOCOL, "it speaks a version that is not supported", version);
-        return;
-    }
-    memcpy(c->wire->version, version.ptr, version.len);
-    l->server_name =
-        arena_str(&l->arena, str_clip(json_get_str(json_get(result, "serverInfo"), "name"), 200));
-    l->server_version = arena_str(
-        &l->arena, str_clip(json_get_str(json_get(result, "serverInfo"), "version"), 100));
-    l->instructions =
-        arena_str(&l->arena, str_clip(json_get_str(result, "instructions"), MCP_MAX_TEXT));
-    l->has_tools = json_is(json_get(can, "tools"), JSON_OBJECT);
-    l->has_resources = json_is(json_get(can, "resources"), JSON_OBJECT);
-    l->has_prompts = json_is(json_get(can, "prompts"), JSON_OBJECT);
-    (void)client_send(c, "notifications/initialized", STR(""), STR(""), 0, NULL);
-    if (c->wire->kind->ready)
-        c->wire->kind->ready(c->wire);
-    c->reading = LIST_TOOLS;
-    c->pages = 0;
-    client_next_list(c, STR(""));
-}
-
-/* The next page, or the next list that the server has, or the end. */
-static void client_next_list(struct mcp_client *c, struct str cursor)
-{
-    CLEANUP(buf_release) struct buf params = BUF_INIT(64 << 10);
-    struct mcp_lists *l = c->building;
-    struct err err = {0};
-    struct jw w;
-
-    for (; c->reading < LIST_COUNT; c->reading++) {
-        if (c->reading == LIST_TOOLS     ? l->has_tools
-            : c->reading == LIST_PROMPTS ? l->has_prompts
-                                         : l->has_resources)
-            break;
-    }
-    if (c->reading == LIST_COUNT) {
-        client_connected(c);
-        return;
-    }
-    if (cursor.len) {
-        jw_init(&w, &params, 0);
-        jw_object(&w);
-        jw_kstr(&w, "cursor", cursor);
-        jw_object_end(&w);
-    }
-    c->start_id = ++c->next_id;
-    if (client_send(c, list_rows[c->reading].method, buf_str(&params), STR(""), c->start_id, &err) <
-        0)
-        on_lost(c, &err);
-}
-
-static void take_page(struct mcp_client *c, const struct json *result)
-{
-    struct mcp_lists *l = c->building;
-    struct str cursor = json_get_str(result, "nextCursor");
-    const struct json *page = NULL;
-
-    /* The message goes away; what the list holds stays. */
-    if (json_parse_copy(&l->arena, json_raw(json_get(result, list_rows[c->reading].member)), &page,
-                        NULL, NULL) < 0)
-        page = NULL;
-    JSON_EACH(page, one) {
-        if (!json_is(one, JSON_OBJECT))
-            continue;
-        if (c->reading == LIST_TOOLS && l->tools.len < MCP_MAX_TOOLS)
-            vec_push(&l->tools, one);
-        else if (c->reading == LIST_RESOURCES && l->resources.len < MCP_MAX_TOOLS)
-            vec_push(&l->resources, one);
-        else if (c->reading == LIST_TEMPLATES && l->templates.len < MCP_MAX_TOOLS)
-            vec_push(&l->templates, one);
-        else if (c->reading == LIST_PROMPTS && l->prompts.len < MCP_MAX_TOOLS)
-            vec_push(&l->prompts, one);
-    }
-    if (cursor.len && ++c->pages < MCP_MAX_PAGES) {
-        client_next_list(c, cursor);
-        return;
-    }
-    c->pages = 0;
-    c->reading++;
-    client_next_list(c, STR(""));
-}
-
 /* ---- What the server says ---- */
-
-struct question {
-    struct mcp_client *client;
-    struct buf id, method, params;
-};
-
-/* Who frees the client waits for this. */
-static void question_free(struct question *q)
-{
-    struct mcp_client *c = q->client;
-
-    buf_release(&q->id);
-    buf_release(&q->method);
-    buf_release(&q->params);
-    free(q);
-    gate_take(&c->gate);
-    c->asking--;
-    gate_wake(&c->gate);
-    gate_give(&c->gate);
-}
-
-static void question_run(void *arg)
-{
-    struct question *q = arg;
-    struct client_mail *m = mem_zalloc(sizeof(*m));
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    const struct json *params = NULL;
-    struct err err = {0};
-
-    m->mail.kind = &client_mail_kind;
-    m->what = MAIL_ANSWER;
-    buf_init(&m->result, WIRE_MAX_MESSAGE);
-    buf_move(&m->id, &q->id);
-    if (json_parse(&arena, buf_str(&q->params), &params, NULL, &err) < 0 ||
-        q->client->spec.ask(q->client->spec.arg, q->client->spec.server->name, buf_str(&q->method),
-                            params, q->client->ending, &m->result, &err) < 0)
-        m->code = -32603;
-    mailbox_send(q->client->mail, &m->mail);
-    question_free(q);
-}
 
 static void client_reply(struct mcp_client *c, struct str id, struct str result, int code,
                          const char *text)
@@ -605,139 +161,44 @@ static void client_reply(struct mcp_client *c, struct str id, struct str result,
     else
         buf_addf(&out, "\"result\":%.*s}", STR_ARG(result));
     if (c->wire && !out.over)
-        (void)wire_send(c->wire, buf_str(&out), 0, NULL);
-}
-
-static void reply_roots(struct mcp_client *c, struct str id)
-{
-    CLEANUP(buf_release) struct buf out = BUF_INIT(1 << 20);
-    struct jw w;
-
-    jw_init(&w, &out, 0);
-    jw_object(&w);
-    jw_key(&w, "roots");
-    jw_array(&w);
-    for (const char *const *root = c->spec.roots; root && *root; root++) {
-        CLEANUP(buf_release) struct buf uri = BUF_INIT(64 << 10);
-
-        buf_adds(&uri, "file://");
-        for (const char *p = *root; *p; p++) {
-            if (str_is_alnum(*p) || strchr("/-_.~", *p))
-                buf_addc(&uri, *p);
-            else
-                buf_addf(&uri, "%%%02X", (unsigned char)*p);
-        }
-        jw_object(&w);
-        jw_kstr(&w, "uri", buf_str(&uri));
-        jw_object_end(&w);
-    }
-    jw_array_end(&w);
-    jw_object_end(&w);
-    client_reply(c, id, buf_str(&out), 0, NULL);
+        (void)wire_send(c->wire, buf_str(&out), 0, /*headers=*/NULL, NULL);
 }
 
 static void take_request(struct mcp_client *c, struct str method, struct str id,
                          const struct json *params)
 {
-    if (str_is(method, "ping")) {
+    bool is_form = str_is(method, "elicitation/create") && c->spec.ask;
+    bool is_model = str_is(method, "sampling/createMessage") && c->spec.can_sample;
+
+    if (str_is(method, "ping"))
         client_reply(c, id, STR("{}"), 0, NULL);
-    } else if (str_is(method, "roots/list")) {
-        reply_roots(c, id);
-    } else if (!str_is(method, "elicitation/create") || !c->spec.ask) {
+    else if (!is_form && !is_model && !str_is(method, "roots/list"))
         client_reply(c, id, STR(""), -32601, "Method not found");
-    } else if (c->questions >= CLIENT_MAX_QUESTIONS) {
+    else if (asked_put(&c->asked, id, method, params) < 0)
         client_reply(c, id, STR(""), -32603, "Too many requests wait for an answer");
-    } else {
-        struct question *q = mem_zalloc(sizeof(*q));
-
-        q->client = c;
-        buf_init(&q->id, 1024);
-        buf_init(&q->method, 200);
-        buf_init(&q->params, WIRE_MAX_MESSAGE);
-        buf_add(&q->id, id);
-        buf_add(&q->method, method);
-        buf_add(&q->params, params ? json_raw(params) : STR("{}"));
-        c->questions++;
-        gate_take(&c->gate);
-        c->asking++;
-        gate_give(&c->gate);
-        if (thread_start_loose("mcp ask", question_run, q, NULL) < 0) {
-            c->questions--;
-            question_free(q);
-            client_reply(c, id, STR(""), -32603, "Internal error");
-        }
-    }
-}
-
-static void take_progress(struct mcp_client *c, const struct json *params)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(400);
-    struct str message = json_get_str(params, "message");
-    const struct json *done = json_get(params, "progress");
-    const struct json *total = json_get(params, "total");
-    struct client_pending *p = client_find(c, json_get_i64(params, "progressToken", -1));
-    int64_t now_ms = clock_mono_ms();
-    int64_t limit;
-
-    if (!p || !p->call)
-        return;
-    limit = p->call->request->timeout_ms ? p->call->request->timeout_ms : MCP_CALL_MS;
-    p->due_ms = now_ms + limit;
-    if (!p->call->request->progress || now_ms - p->progress_ms < CLIENT_PROGRESS_MS)
-        return;
-    p->progress_ms = now_ms;
-    if (message.len)
-        add_line(&text, str_clip(message, 200));
-    else if (total)
-        buf_addf(&text, "%.*s/%.*s", STR_ARG(json_number(done)), STR_ARG(json_number(total)));
-    else
-        buf_add(&text, json_number(done));
-    p->call->request->progress(p->call->request->arg, buf_str(&text));
 }
 
 static void take_notification(struct mcp_client *c, struct str method, const struct json *params)
 {
-    if (str_is(method, "notifications/progress"))
-        take_progress(c, params);
-    else if (str_is(method, "notifications/tools/list_changed") ||
-             str_is(method, "notifications/resources/list_changed") ||
-             str_is(method, "notifications/prompts/list_changed"))
+    if (str_is(method, "notifications/progress")) {
+        client_take_progress(c, params);
+    } else if (str_is(method, "notifications/tools/list_changed") ||
+               str_is(method, "notifications/resources/list_changed") ||
+               str_is(method, "notifications/prompts/list_changed")) {
         c->refresh_ms = clock_mono_ms() + CLIENT_QUIET_MS;
-}
+    } else if (str_is(method, "notifications/cancelled")) {
+        asked_withdraw(&c->asked, json_raw(json_get(params, "requestId")), 0);
+    } else if (str_is(method, "notifications/elicitation/complete") && c->spec.done) {
+        c->spec.done(c->spec.arg, c->spec.server->name, json_get_str(params, "elicitationId"));
+    } else if (str_is(method, "notifications/message") && c->spec.said &&
+               str_is_word_of(json_get_str(params, "level"), "error critical alert emergency")) {
+        const struct json *data = json_get(params, "data");
+        CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
 
-static void take_start(struct mcp_client *c, const struct json *message)
-{
-    const struct json *error = json_get(message, "error");
-    const struct json *result = json_get(message, "result");
-
-    c->start_id = 0;
-    if (!c->building && error)
-        start_failed(c, ERR_PROTOCOL, "it refuses to start", json_get_str(error, "message"));
-    else if (!c->building)
-        take_hello(c, result);
-    else if (error && c->is_refresh)
-        mcp_lists_unref(TAKE_PTR(c->building)); /* the old lists stay */
-    else
-        take_page(c, result); /* an error: an empty list */
-}
-
-static void take_answer(struct mcp_client *c, struct client_pending *p, const struct json *message)
-{
-    const struct json *error = json_get(message, "error");
-    const struct json *result = json_get(message, "result");
-    struct client_call *call = p->call;
-    int r = 0;
-
-    if (error) {
-        r = err_set(call->err, ERR_BAD_INPUT, "%.*s",
-                    STR_ARG(str_clip(json_get_str(error, "message"), 400)));
-    } else if (!json_is(result, JSON_OBJECT)) {
-        r = err_set(call->err, ERR_PROTOCOL, "the server's answer is no object");
-    } else {
-        buf_add(call->ret, json_raw(result));
-        r = buf_check(call->ret, call->err);
+        client_add_line(
+            &text, str_clip(json_is(data, JSON_STRING) ? json_str(data) : json_raw(data), 400));
+        c->spec.said(c->spec.arg, c->spec.server->name, buf_str(&text));
     }
-    client_finish(c, p, r);
 }
 
 static int64_t take_message(struct mcp_client *c, const struct json *m)
@@ -759,14 +220,16 @@ static int64_t take_message(struct mcp_client *c, const struct json *m)
     if (!json_i64(id, &number) || number <= 0)
         return 0;
     p = client_find(c, number);
-    if (number == c->start_id)
-        take_start(c, m);
-    else if (p && p->call)
-        take_answer(c, p, m);
+    if (number == c->probe_id)
+        client_take_probe(c, m);
+    else if (number == c->start_id)
+        client_take_start(c, m);
+    else if (p)
+        client_take_answer(c, p, m);
     return number;
 }
 
-static int64_t on_message(void *arg, struct str json)
+int64_t client_on_message(void *arg, struct str json)
 {
     struct mcp_client *c = arg;
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -785,15 +248,22 @@ static int64_t on_message(void *arg, struct str json)
     return answered;
 }
 
-static void on_undone(void *arg, int64_t id, const struct err *err)
+void client_on_undone(void *arg, int64_t id, const struct err *err)
 {
     struct mcp_client *c = arg;
     struct client_pending *p = client_find(c, id);
 
-    note_scope(c);
-    if (id == c->start_id && !c->is_refresh) {
-        on_lost(c, err);
-    } else if (p && p->call) {
+    client_note_scope(c);
+    if (id == c->listen_id) {
+        c->listen_id = 0;
+        if (c->listens < CLIENT_RETRIES)
+            c->listen_due_ms = clock_mono_ms() + (1000LL << c->listens++);
+    } else if (id == c->probe_id && err->code != ERR_AUTH && err->code != ERR_DENIED &&
+               err->code != ERR_NETWORK) {
+        client_probe_failed(c);
+    } else if ((id == c->start_id || id == c->probe_id) && !c->is_refresh) {
+        client_on_lost(c, err);
+    } else if (p) {
         *p->call->err = *err;
         client_finish(c, p, -1);
     }
@@ -801,41 +271,12 @@ static void on_undone(void *arg, int64_t id, const struct err *err)
 
 /* ---- The thread ---- */
 
-static void client_take_call(struct mcp_client *c, struct client_call *call)
+static void take_asked(struct mcp_client *c, const struct asked_mail *m)
 {
-    if (c->state == MCP_CONNECTED) {
-        client_begin(c, call);
-        return;
-    }
-    vec_push(&c->waiting, call);
-    if (c->state == MCP_CONNECTING)
-        return;
-    if (c->lists || clock_mono_ms() - c->failed_ms >= CLIENT_REST_MS) {
-        client_start(c);
-    } else {
-        c->waiting.len--;
-        err_set(call->err, ERR_NETWORK, "the MCP server \"%s\" cannot be used: %s",
-                c->spec.server->name, c->error);
-        inquiry_answer(&call->inquiry, -1);
-    }
-}
-
-static void client_give_up(struct mcp_client *c, struct client_call *call)
-{
-    for (size_t i = 0; i < c->waiting.len; i++) {
-        if (c->waiting.ptr[i] == call) {
-            c->waiting.ptr[i] = c->waiting.ptr[--c->waiting.len];
-            inquiry_answer(&call->inquiry, -1);
-            return;
-        }
-    }
-    VEC_EACH(&c->pending, p) {
-        if (p->call == call) {
-            client_tell_cancelled(c, p->id, "the user interrupted");
-            client_finish(c, p, -1);
-            return;
-        }
-    }
+    if (m->number)
+        client_take_answers(c, m);
+    else
+        client_reply(c, buf_str(&m->id), buf_str(&m->result), m->code, m->refusal);
 }
 
 /* False: the end. */
@@ -845,10 +286,9 @@ static bool client_take_mail(struct mcp_client *c, struct client_mail *m)
     case MAIL_GIVE_UP:
         client_give_up(c, m->call);
         return true;
-    case MAIL_ANSWER:
-        c->questions--;
-        client_reply(c, buf_str(&m->id), buf_str(&m->result), m->code,
-                     "The question could not be asked");
+    case MAIL_ROOTS:
+        if (c->state == MCP_CONNECTED && !c->wire->is_modern && c->spec.server->type != MCP_SDK)
+            (void)client_send(c, "notifications/roots/list_changed", STR(""), 0, NULL);
         return true;
     case MAIL_RECONNECT:
         if (c->wire) {
@@ -878,6 +318,9 @@ static int64_t client_due(struct mcp_client *c)
 
     earlier(&due, c->start_due_ms);
     earlier(&due, c->refresh_ms);
+    earlier(&due, c->probe_due_ms);
+    earlier(&due, c->listen_due_ms);
+    earlier(&due, c->retry_ms);
     earlier(&due, c->wire ? c->wire->due_ms : 0);
     VEC_EACH(&c->pending, p) {
         earlier(&due, p->due_ms);
@@ -900,34 +343,15 @@ static void client_tick(struct mcp_client *c)
                     1000);
         client_fail(c, MCP_FAILED, &err);
     }
-    for (size_t i = 0; i < c->pending.len; i++) {
-        struct client_pending *p = &c->pending.ptr[i];
-        int64_t limit =
-            p->call && p->call->request->timeout_ms ? p->call->request->timeout_ms : MCP_CALL_MS;
-
-        if (p->due_ms > now_ms && p->last_ms > now_ms)
-            continue;
-        client_tell_cancelled(c, p->id, "it took too long");
-        if (p->call)
-            err_set(p->call->err, ERR_TIMEOUT, "no answer for %" PRId64 " s", (limit + 999) / 1000);
-        client_finish(c, p, -1);
-        i--;
-    }
-    if (c->refresh_ms && c->refresh_ms <= now_ms && c->state == MCP_CONNECTED && !c->building) {
-        struct mcp_lists *l = c->building = lists_new();
-
-        c->refresh_ms = 0;
-        c->is_refresh = true;
-        l->server_name = arena_str(&l->arena, c->lists->server_name);
-        l->server_version = arena_str(&l->arena, c->lists->server_version);
-        l->instructions = arena_str(&l->arena, c->lists->instructions);
-        l->has_tools = c->lists->has_tools;
-        l->has_resources = c->lists->has_resources;
-        l->has_prompts = c->lists->has_prompts;
-        c->reading = LIST_TOOLS;
-        c->pages = 0;
-        client_next_list(c, STR(""));
-    }
+    client_expire(c, now_ms);
+    if (c->refresh_ms && c->refresh_ms <= now_ms && c->state == MCP_CONNECTED && !c->building)
+        client_refresh(c);
+    if (c->listen_due_ms && c->listen_due_ms <= now_ms && c->state == MCP_CONNECTED)
+        client_listen(c);
+    if (c->probe_due_ms && c->probe_due_ms <= now_ms && c->wire)
+        client_greet(c);
+    if (c->retry_ms && c->retry_ms <= now_ms && !c->wire)
+        client_start(c);
 }
 
 static void client_end(struct mcp_client *c)
@@ -935,6 +359,11 @@ static void client_end(struct mcp_client *c)
     struct err err = {0};
 
     err_set(&err, ERR_CANCELLED, "it was ended");
+    VEC_EACH(&c->pending, p) {
+        client_tell_cancelled(c, p->id, "the session ends");
+    }
+    if (c->start_id && c->building) /* a list; initialize must not be cancelled */
+        client_tell_cancelled(c, c->start_id, "the session ends");
     client_fail(c, MCP_FAILED, &err);
     mailbox_close(c->mail); /* who asks from now on is answered that it is gone */
 }
@@ -944,22 +373,25 @@ static void client_run(void *arg)
     struct mcp_client *c = arg;
     bool goes_on = true;
 
-    client_start(c);
+    if (c->spec.is_lazy)
+        client_show(c, MCP_IDLE, NULL, NULL);
+    else
+        client_start(c);
     while (goes_on) {
         struct mail *m = NULL;
         struct inquiry *q;
 
         client_tick(c);
         if (c->is_lost) {
-            struct err why = c->lost;
-
-            client_fail(c, why.code == ERR_AUTH ? MCP_NEEDS_AUTH : MCP_FAILED, &why);
+            client_lost(c);
             continue;
         }
         if (mailbox_take(c->mail, /*cancel=*/NULL, client_due(c), &m, NULL) == 0) {
             q = inquiry_of(m);
             if (q)
                 client_take_call(c, (struct client_call *)q);
+            else if (m->kind == &asked_mail_kind)
+                take_asked(c, (struct asked_mail *)m);
             else if (m->kind == &client_mail_kind)
                 goes_on = client_take_mail(c, (struct client_mail *)m);
             else if (c->wire)
@@ -970,6 +402,27 @@ static void client_run(void *arg)
     client_end(c);
 }
 
+static bool is_legacy_type(const struct mcp_server *s)
+{
+    return s->type == MCP_SDK || s->type == MCP_SSE;
+}
+
+/* Tools that it had the last time are known before it has connected. */
+static void recall_lists(struct mcp_client *c)
+{
+    char era[16];
+
+    if (!c->spec.cache)
+        return;
+    c->lists = mcp_lists_recall(c->spec.cache, clock_wall_ms(), era);
+    c->is_recalled = c->lists != NULL;
+    if (c->lists && strcmp(era, "modern") == 0)
+        c->era = ERA_MODERN;
+    else if (c->lists && strcmp(era, "legacy") == 0)
+        c->era = ERA_LEGACY;
+    c->is_era_recalled = c->era == ERA_LEGACY && !is_legacy_type(c->spec.server);
+}
+
 struct mcp_client *mcp_client_new(const struct mcp_client_spec *spec, struct err *err)
 {
     struct mcp_client *c = mem_zalloc(sizeof(*c));
@@ -978,6 +431,17 @@ struct mcp_client *mcp_client_new(const struct mcp_client_spec *spec, struct err
     c->mail = mailbox_new();
     c->ending = cancel_new(NULL);
     gate_init(&c->gate);
+    buf_init(&c->cursor, 64 << 10);
+    c->state = spec->is_lazy ? MCP_IDLE : MCP_CONNECTING;
+    c->era = is_legacy_type(spec->server) ? ERA_LEGACY : ERA_UNKNOWN;
+    c->asked.mail = c->mail;
+    c->asked.server = spec->server->name;
+    c->asked.roots = spec->roots;
+    c->asked.ask = spec->ask;
+    c->asked.arg = spec->arg;
+    c->asked.ending = c->ending;
+    asked_init(&c->asked);
+    recall_lists(c);
     c->thread = thread_start("mcp", client_run, c, err);
     if (!c->thread) {
         mcp_client_free(c);
@@ -1027,6 +491,11 @@ void mcp_client_stop(struct mcp_client *c)
     client_order(c, MAIL_END, NULL);
 }
 
+void mcp_client_roots_changed(struct mcp_client *c)
+{
+    client_order(c, MAIL_ROOTS, NULL);
+}
+
 bool mcp_client_has_rested(struct mcp_client *c)
 {
     bool has;
@@ -1047,15 +516,13 @@ void mcp_client_free(struct mcp_client *c)
         client_order(c, MAIL_END, NULL);
         thread_join(c->thread);
     }
-    gate_take(&c->gate);
-    while (c->asking)
-        (void)gate_wait(&c->gate, /*deadline_ms=*/-1);
-    gate_give(&c->gate);
+    asked_release(&c->asked);
     mailbox_close(c->mail);
     mailbox_unref(c->mail);
     cancel_unref(c->ending);
     gate_release(&c->gate);
     mcp_lists_unref(c->lists);
+    buf_release(&c->cursor);
     vec_release(&c->pending);
     vec_release(&c->waiting);
     free(c);
@@ -1069,7 +536,7 @@ int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, str
     for (;;) {
         mcp_client_look(c, &look);
         mcp_lists_unref(look.lists);
-        if (look.state == MCP_CONNECTED)
+        if (look.state == MCP_CONNECTED || look.state == MCP_IDLE)
             return 0;
         if (look.state != MCP_CONNECTING)
             return err_set(err, look.state == MCP_NEEDS_AUTH ? ERR_AUTH : ERR_NETWORK, "%s",

@@ -1,20 +1,21 @@
 /*
  * One connected MCP server: a separate thread owns the connection and all pending requests.
  *
- * It connects at once, agrees on a version, reads the lists, and then serves requests of any
- * thread. When the connection is lost it connects again with the next request (a server that keeps
- * dying is left alone for a while). A request that was under way then fails and is not repeated,
- * because it may have taken effect.
+ * It connects, finds out which protocol the server speaks, reads the lists, and then serves
+ * requests of any thread. A lost connection to a URL is tried again at growing intervals, a process
+ * that ended is started again with the next request (one that keeps dying is left alone for a
+ * while). A request that was under way then fails and is not repeated, because it may have taken
+ * effect.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "mcp/asked.h"
+#include "mcp/lists.h"
 
 struct cancel;
 struct err;
@@ -28,31 +29,21 @@ struct sdk_link;
 #define MCP_CALL_MAX_MS (4LL * 3600 * 1000) /* in all */
 #define MCP_START_MS (30 * 1000)
 #define MCP_START_MAX_MS (600 * 1000) /* whatever its settings say */
-#define MCP_MAX_TOOLS 2000
-#define MCP_MAX_PAGES 200
-#define MCP_MAX_TEXT ((size_t)2048) /* characters of instructions that the model sees */
 
 enum mcp_state {
+    MCP_IDLE, /* it starts when it is first used */
     MCP_CONNECTING,
     MCP_CONNECTED,
     MCP_NEEDS_AUTH,
     MCP_FAILED,
 };
-const char *mcp_state_name(enum mcp_state s); /* "pending", "connected", "needs-auth", "failed" */
-
-/* A server's own lists; immutable, shared by reference. */
-struct mcp_lists {
-    struct arena arena;
-    struct str server_name, server_version, instructions;
-    VEC(const struct json *) tools, resources, templates, prompts;
-    bool has_tools, has_resources, has_prompts; /* the server says it offers them */
-    unsigned refs;
-};
+/* "pending" (of the first two), "connected", "needs-auth", "failed" */
+const char *mcp_state_name(enum mcp_state s);
 
 /* What may be seen of it at a moment. */
 struct mcp_look {
     enum mcp_state state;
-    struct mcp_lists *lists; /* a reference of yours; NULL: never connected */
+    struct mcp_lists *lists; /* a reference of yours; NULL: not known */
     char error[500];         /* of FAILED and NEEDS_AUTH */
     char scope[500];         /* that a login should have, as the server said last; or empty */
     const char *code;        /* the same, in one word: "ECONNREFUSED" */
@@ -64,15 +55,20 @@ struct mcp_client_spec {
     char *const *env;
     const char *home; /* where tokens of logins are; NULL: nowhere */
     const char *log;
+    const char *cache; /* file of the lists it had last; NULL: they are not kept */
+    bool is_lazy;      /* it starts with the first request */
     struct net *net;
     struct sdk_link *link;    /* NULL: there is no client with servers */
     const char *const *roots; /* absolute folders, NULL-terminated */
     /* State or lists have changed. On the client's thread; must not block. */
     void (*changed)(void *arg);
-    /* The server asks the user (elicitation/create); on a separate thread. The answer is the
-     * result's JSON. NULL: not supported by this client. */
-    int (*ask)(void *arg, const char *server, struct str method, const struct json *params,
-               struct cancel *cancel, struct buf *ret_result, struct err *err);
+    /* What the server says for people to read (notifications/message, of level error and above).
+     * On the client's thread; must not block. NULL: not wanted. */
+    void (*said)(void *arg, const char *server, struct str text);
+    /* It was told that the user is done with a page that it had asked to be opened. As said(). */
+    void (*done)(void *arg, const char *server, struct str id);
+    mcp_ask_fn ask;  /* NULL: the user cannot be asked */
+    bool can_sample; /* requests for a model's answer may be asked */
     void *arg;
 };
 
@@ -83,8 +79,8 @@ const struct mcp_server *mcp_client_server(const struct mcp_client *c);
 
 void mcp_client_look(struct mcp_client *c, struct mcp_look *ret);
 unsigned mcp_client_changes(struct mcp_client *c); /* how often state or lists have changed */
-void mcp_lists_unref(struct mcp_lists *l);
-/* Until it is connected or has failed, at most so long: 0, or -1 with the reason. */
+/* Until it is connected or has failed, at most so long: 0, or -1 with the reason. One that is idle
+ * is not waited for: reconnect it first. */
 int mcp_client_wait(struct mcp_client *c, int64_t ms, struct cancel *cancel, struct err *err);
 void mcp_client_reconnect(struct mcp_client *c); /* now, also after a failure */
 /* The same; done is called once, on the client's thread, when it has connected (err NULL) or not.
@@ -95,6 +91,8 @@ void mcp_client_reconnect_then(struct mcp_client *c, void (*done)(void *arg, con
 void mcp_client_stop(struct mcp_client *c);
 /* It has failed, and that was a while ago: another try makes sense. */
 bool mcp_client_has_rested(struct mcp_client *c);
+/* The working folders have changed: the server is told. */
+void mcp_client_roots_changed(struct mcp_client *c);
 
 struct mcp_request {
     const char *method; /* "tools/call" */

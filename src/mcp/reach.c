@@ -13,6 +13,8 @@
 static enum extra_state state_of(const struct mcp_look *look)
 {
     switch (look->state) {
+    case MCP_IDLE: /* its tools are known from the last time, or come when it starts */
+        return look->lists ? EXTRA_CONNECTED : EXTRA_CONNECTING;
     case MCP_CONNECTING:
         return EXTRA_CONNECTING;
     case MCP_NEEDS_AUTH:
@@ -79,7 +81,7 @@ enum extra_state mcp_reach_state(const struct mcp *m, struct str tool)
     if (i == mcp_count(m))
         return EXTRA_CONNECTED;
     mcp_client_look(mcp_client_at(m, i), &look);
-    state = state_of(&look);
+    state = look.state == MCP_IDLE ? EXTRA_CONNECTING : state_of(&look);
     mcp_lists_unref(look.lists);
     return state;
 }
@@ -90,7 +92,8 @@ static void await_client(struct mcp_client *c, bool tries_again, struct cancel *
 
     mcp_client_look(c, &look);
     mcp_lists_unref(look.lists);
-    if (tries_again && state_of(&look) == EXTRA_FAILED && mcp_client_has_rested(c))
+    if (look.state == MCP_IDLE ||
+        (tries_again && state_of(&look) == EXTRA_FAILED && mcp_client_has_rested(c)))
         mcp_client_reconnect(c);
     (void)mcp_client_wait(c, MCP_START_MAX_MS, cancel, /*err=*/NULL);
 }

@@ -19,6 +19,7 @@ struct mailbox;
 struct mcp_server;
 struct net;
 struct sdk_link;
+struct strv;
 struct wire;
 
 #define WIRE_MAX_MESSAGE ((size_t)16 << 20)
@@ -41,10 +42,14 @@ struct wire_spec {
 };
 
 struct wire_kind {
-    int (*send)(struct wire *w, struct str message, int64_t id, struct err *err);
+    int (*send)(struct wire *w, struct str message, int64_t id, const struct strv *headers,
+                struct err *err);
     bool (*mail)(struct wire *w, struct mail *m);
     void (*ready)(struct wire *w); /* the version is agreed on; NULL: makes no difference */
     void (*tick)(struct wire *w);  /* NULL: due_ms stays 0 */
+    /* Nobody waits for the answer to this request. True: the server knows it from this alone; NULL:
+     * it has to be told. */
+    bool (*drop)(struct wire *w, int64_t id);
     void (*free)(struct wire *w);
 };
 
@@ -55,6 +60,10 @@ struct wire {
     int64_t due_ms;   /* when tick() wants to be called (clock_mono_ms()); 0: never */
     char scope[500];  /* that the server wants beside those of the login; or empty */
     char version[32]; /* of the protocol, once it is agreed on; empty: not yet */
+    /* Requests stand for themselves: no session, and no stream that is taken up again. */
+    bool is_modern;
+    bool has_ended_session; /* lost, but the server can be reached at once, with a new session */
+    int64_t refused_id;     /* a request that this kept from being looked at; 0: none */
 };
 
 /* ERR_NOT_FOUND, ERR_DENIED: the program cannot be started. */
@@ -66,10 +75,12 @@ struct wire *wire_http_new(const struct wire_spec *spec, struct err *err);
  * but keys of model providers. */
 void wire_environment(const struct mcp_server *server, char *const *env, struct strv *ret);
 
-/* id: of a request that wants an answer; 0: of none. */
-static inline int wire_send(struct wire *w, struct str message, int64_t id, struct err *err)
+/* id: of a request that wants an answer; 0: of none. headers: "name: value", for connections that
+ * have them; NULL: none. */
+static inline int wire_send(struct wire *w, struct str message, int64_t id,
+                            const struct strv *headers, struct err *err)
 {
-    return w->kind->send(w, message, id, err);
+    return w->kind->send(w, message, id, headers, err);
 }
 /* Whether the mail was the wire's; the caller frees it. */
 static inline bool wire_mail(struct wire *w, struct mail *m)

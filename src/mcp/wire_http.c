@@ -44,6 +44,7 @@ struct http_exchange {
     int64_t retry_ms;
     struct buf challenge; /* WWW-Authenticate of an error */
     struct buf sent;      /* the message, as long as it may have to be sent once more */
+    struct strv headers;  /* of the message alone */
 };
 
 struct wire_http {
@@ -68,6 +69,7 @@ static void exchange_free(struct http_exchange *x)
     buf_release(&x->last_id);
     buf_release(&x->challenge);
     buf_release(&x->sent);
+    strv_release(&x->headers);
     free(x);
 }
 
@@ -118,7 +120,8 @@ static int http_start(struct http_exchange *x, const char *method, const char *u
                                     : "accept: application/json, text/event-stream");
     if (body.len)
         strv_adds(&r.headers, "content-type: application/json");
-    if (h->wire.version[0])
+    strv_add_all(&r.headers, &x->headers);
+    if (h->wire.version[0] && !h->wire.is_modern)
         strv_addf(&r.headers, "mcp-protocol-version: %s", h->wire.version);
     if (h->session.len)
         strv_addf(&r.headers, "mcp-session-id: %s", buf_cstr(&h->session));
@@ -212,7 +215,8 @@ static void take_head(struct http_exchange *x, const struct net_mail *m)
         h->was_renewed = false;
     x->is_stream = m->status == 200 &&
                    str_find_nocase(str_first(type, 40), STR("text/event-stream")) < type.len;
-    if (m->status < 300 && session.len && session.len < 1024 && !h->session.len)
+    if (m->status < 300 && session.len && session.len < 1024 && !h->session.len &&
+        !h->wire.is_modern)
         buf_add(&h->session, session);
     if (x->is_stream && !x->sse)
         x->sse = sse_new(WIRE_MAX_MESSAGE, take_event, x);
@@ -232,7 +236,7 @@ static void exchange_undone(struct http_exchange *x, enum err_code code, const c
 static bool exchange_waits(struct http_exchange *x)
 {
     struct wire_http *h = x->wire;
-    bool may = x->id ? x->last_id.len > 0 : x->is_get && !h->is_older;
+    bool may = !h->wire.is_modern && (x->id ? x->last_id.len > 0 : x->is_get && !h->is_older);
 
     if (x->is_answered || !may || x->tries >= HTTP_MAX_TRIES)
         return false;
@@ -335,10 +339,12 @@ static void take_end(struct http_exchange *x, const struct net_mail *m)
             return;
         http_lost(h, m->end.code, "%s", m->end.text);
     } else if (status >= 400 && status < 500 && !h->wire.version[0] && !x->is_get && x->id &&
-               !h->is_older && status != 403 && status != 429) {
+               !h->is_older && !h->wire.is_modern && status != 403 && status != 429) {
         become_older(h, x);
         return;
     } else if (status == 404 && h->session.len && !x->is_get) {
+        h->wire.has_ended_session = true;
+        h->wire.refused_id = x->id;
         http_lost(h, ERR_NETWORK, "the server has ended the session");
     } else if (x->is_stream) {
         if (exchange_waits(x))
@@ -446,11 +452,14 @@ static bool http_mail(struct wire *w, struct mail *mail)
 
 /* ---- What goes ---- */
 
-static int http_send(struct wire *w, struct str message, int64_t id, struct err *err)
+static int http_send(struct wire *w, struct str message, int64_t id, const struct strv *headers,
+                     struct err *err)
 {
     struct wire_http *h = (struct wire_http *)w;
     struct http_exchange *x = http_exchange_new(h, id, /*is_get=*/false);
 
+    if (headers)
+        strv_add_all(&x->headers, headers);
     buf_add(&x->sent, message);
     if (buf_check(&x->sent, err) < 0) {
         http_drop(h, x);
@@ -497,11 +506,27 @@ static void http_ready(struct wire *w)
     struct wire_http *h = (struct wire_http *)w;
     struct http_exchange *x;
 
-    if (h->is_older)
+    if (h->is_older || w->is_modern)
         return;
     x = http_exchange_new(h, 0, /*is_get=*/true);
     if (http_start(x, "GET", w->spec.server->url, STR(""), NULL) < 0)
         http_drop(h, x);
+}
+
+/* Closing its stream is what cancels a request, where requests stand for themselves. */
+static bool http_drop_request(struct wire *w, int64_t id)
+{
+    struct wire_http *h = (struct wire_http *)w;
+
+    if (!w->is_modern)
+        return false;
+    for (size_t i = 0; i < h->exchanges.len; i++) {
+        if (h->exchanges.ptr[i]->id == id) {
+            http_drop(h, h->exchanges.ptr[i]);
+            break;
+        }
+    }
+    return true;
 }
 
 static bool is_goodbye(struct wire *w, const struct mail *mail)
@@ -539,6 +564,7 @@ static const struct wire_kind http_kind = {
     .mail = http_mail,
     .ready = http_ready,
     .tick = http_tick,
+    .drop = http_drop_request,
     .free = http_free,
 };
 

@@ -32,10 +32,12 @@ struct sdk_mail *sdk_mail_new(int64_t id)
     return m;
 }
 
-static int sdk_send(struct wire *w, struct str message, int64_t id, struct err *err)
+static int sdk_send(struct wire *w, struct str message, int64_t id, const struct strv *headers,
+                    struct err *err)
 {
     struct wire_sdk *s = (struct wire_sdk *)w;
 
+    (void)headers;
     return s->link->send(s->link, w->spec.server->name, message, id, w->spec.mail, err);
 }
 

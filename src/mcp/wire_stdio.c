@@ -187,12 +187,14 @@ static bool stdio_mail(struct wire *w, struct mail *mail)
     return true;
 }
 
-static int stdio_send(struct wire *w, struct str message, int64_t id, struct err *err)
+static int stdio_send(struct wire *w, struct str message, int64_t id, const struct strv *headers,
+                      struct err *err)
 {
     struct wire_stdio *s = (struct wire_stdio *)w;
     CLEANUP(buf_release) struct buf line = BUF_INIT(WIRE_MAX_MESSAGE);
 
     (void)id;
+    (void)headers;
     buf_add(&line, message);
     buf_addc(&line, '\n');
     if (buf_check(&line, err) < 0)

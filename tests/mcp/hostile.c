@@ -85,7 +85,7 @@ static const struct row rows[] = {
     {"an id below zero", .call = "{\"id\":-$,\"result\":{}}\n" FINE},
     {"an id without end", .call = "{\"id\":99999999999999999999999,\"result\":{}}\n" FINE},
     {"everything twice", .hello = HELLO "\n" HELLO, .list = LIST "\n" LIST, .call = FINE "\n" FINE},
-    {"the list before it is asked for", .hello = HELLO "\n{\"id\":2,\"result\":{\"tools\":[]}}",
+    {"the list before it is asked for", .hello = HELLO "\n{\"id\":3,\"result\":{\"tools\":[]}}",
      .tools = -1},
     /* Answers. */
     {"an error for hello", .hello = "{\"id\":$,\"error\":{\"code\":1,\"message\":\"no\"}}",
@@ -287,6 +287,8 @@ static int serve(const struct row *row)
             play(row->list ? row->list : LIST, buf_cstr(&id));
         else if (str_is(method, "tools/call"))
             play(row->call ? row->call : FINE, buf_cstr(&id));
+        else
+            play("{\"id\":$,\"error\":{\"code\":-32601,\"message\":\"unknown\"}}", buf_cstr(&id));
     }
     free(line);
     while (row->hello && strstr(row->hello, "!stubborn"))
