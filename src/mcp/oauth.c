@@ -276,6 +276,7 @@ static int register_client(struct login *l, struct err *err)
     jw_init(&w, &body, 0);
     jw_object(&w);
     jw_kcstr(&w, "client_name", "tenax");
+    jw_kcstr(&w, "application_type", "native");
     jw_key(&w, "redirect_uris");
     jw_array(&w);
     jw_str(&w, buf_str(&l->redirect));
