@@ -1,9 +1,9 @@
 /*
- * The agent's thread, its mailbox, and what others may do to it from outside.
+ * The agent's thread, its mailbox, and the functions that other threads call.
  *
- * Others put things under the lock (inputs, notes, a new model) and wake the thread with a mail; it
- * takes them over between steps. The only thing that reaches into a running turn is its cancel
- * token. So everything else of struct agent needs no lock.
+ * Other threads change state under the lock (inputs, notes, a new model) and wake the agent's
+ * thread with a mail; it applies the changes between steps. Only the cancel token reaches into a
+ * running turn. Therefore the rest of struct agent needs no lock.
  */
 #include "agent/agent.h"
 
@@ -29,7 +29,7 @@
 #include "sync/inquiry.h"
 
 #define AGENT_MAX_NOTICE ((size_t)64 << 10)
-#define AGENT_IDLE_MS ((int64_t)60 * 1000) /* after so long, IdlePrompt notifications are sent */
+#define AGENT_IDLE_MS ((int64_t)60 * 1000) /* idle time before an idle_prompt notification */
 
 static void wake_free(struct mail *m)
 {
@@ -46,7 +46,7 @@ void agent_wake(struct agent *a)
     mailbox_send(a->mail, m);
 }
 
-/* ---- For the rest of the room ---- */
+/* ---- For the other files of the agent ---- */
 
 struct event *agent_event(const struct agent *a, enum event_kind kind)
 {
@@ -150,13 +150,13 @@ void agent_remind(struct agent *a, struct str text)
     agent_say_reminders(a, buf_str(&block));
 }
 
-/* Another agent starts with a copy of this conversation, which only this thread touches. */
+/* A request for a copy of the conversation, which only the agent's own thread may read. */
 struct talk {
     struct inquiry inquiry;
     struct recall *ret;
 };
 
-/* A result for each call: what the agent that begins here has to know of them. */
+/* Makes a message with a result for each call, saying that the call is still running elsewhere. */
 static struct message *answer_calls(const struct message *calls)
 {
     struct message *m = message_new(ROLE_USER, calls->len);
@@ -181,7 +181,7 @@ static void agent_answer_talk(struct agent *a, struct talk *t)
 
     for (size_t i = 0; i < h->list.len; i++)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
-    if (h->open.len) /* the answer whose calls still run */
+    if (h->open.len) /* the last answer has calls that still run */
         vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
     extra_write_told(a, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
@@ -220,17 +220,17 @@ void agent_reap(struct agent *a, struct mail *m)
 
 /* ---- The thread ---- */
 
-/* A deferred call would have to run before any new message. */
+/* A deferred call would have to run before any new message, so it is dropped. */
 static void agent_drop_deferred(struct agent *a)
 {
     if (!a->deferred)
         return;
-    agent_remind(a, STR("Your last call was put off by a hook, and has not run."));
+    agent_remind(a, STR("Your last call was deferred by a hook and has not run."));
     message_unref(a->deferred);
     a->deferred = NULL;
 }
 
-/* Only added to the conversation. */
+/* Adds the input to the conversation without a turn. */
 static void agent_append(struct agent *a, const struct agent_input *in)
 {
     struct err err = {0};
@@ -243,7 +243,7 @@ static void agent_append(struct agent *a, const struct agent_input *in)
     agent_emit_user(a, in->message->blocks, in->message->len, in->uuid, USER_INPUT, a->spec.cancel);
 }
 
-/* A turn without input: a background command has a notification. */
+/* Runs a turn without input, for a notification of a background command. */
 static void agent_run_note(struct agent *a)
 {
     CLEANUP(agent_input_release) struct agent_input note = {0};
@@ -270,7 +270,8 @@ static bool agent_wants_start(struct agent *a)
     return wants && !a->asked_start;
 }
 
-/* gone: the caller has been asked to stop, so pending input does not count. */
+/* True if the agent was asked to finish and nothing is left to do. gone: the caller wants to stop
+ * now, so pending input does not count. */
 static bool agent_is_over(struct agent *a, bool gone)
 {
     bool over;
@@ -282,7 +283,8 @@ static bool agent_is_over(struct agent *a, bool gone)
                              (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
 }
 
-/* When to notify that it waits for input; *io_ms is when it looks again anyway, or -1. */
+/* Whether it is time to notify that the agent waits for input. *io_ms: when the caller will look
+ * again anyway, or -1; lowered if that is too late. */
 static bool agent_is_idle(struct agent *a, int64_t *io_ms)
 {
     int64_t at = a->idle_since_ms + AGENT_IDLE_MS;
@@ -299,9 +301,9 @@ static bool agent_is_idle(struct agent *a, int64_t *io_ms)
 
 static void agent_go(void *arg);
 
-/* Works until nothing is left to do. True: it was asked to finish; until then its end is not
- * reported. False: the thread ends, and the next mail starts another. The first input gets its
- * result even when a signal came before it. */
+/* Works until nothing is left to do. Returns true if the agent was asked to finish; the caller
+ * reports its end. Returns false if the thread may end; the next mail starts another one. The first
+ * input is processed even if a signal arrived before it. */
 static bool agent_work(struct agent *a)
 {
     for (;;) {
@@ -361,7 +363,7 @@ static void agent_end(struct agent *a)
         a->done(a->done_arg);
 }
 
-/* On a thread of the crew. */
+/* Runs on a thread of the crew. */
 static void agent_thread(void *arg)
 {
     struct agent *a = arg;
@@ -376,7 +378,7 @@ static void agent_thread(void *arg)
     gate_give(&a->gate);
 }
 
-/* There is mail, and no thread to take it. Called by the sender. */
+/* Starts a thread when mail arrives and none is running. Called by the sender. */
 static void agent_go(void *arg)
 {
     struct agent *a = arg;
@@ -387,7 +389,8 @@ static void agent_go(void *arg)
     gate_give(&a->gate);
     if (crew_start(a->crew, "agent", agent_thread, a, &err) == 0)
         return;
-    (void)mailbox_leave(a->mail, agent_go, a, /*anyway=*/true); /* the next mail tries again */
+    (void)mailbox_leave(a->mail, agent_go, a,
+                        /*anyway=*/true); /* retried with the next mail */
     gate_take(&a->gate);
     a->threads--;
     gate_wake(&a->gate);
@@ -403,9 +406,9 @@ void agent_await_end(struct agent *a)
     gate_give(&a->gate);
 }
 
-/* ---- For everybody ---- */
+/* ---- The public functions ---- */
 
-/* The conversation goes on where it was. */
+/* Loads the conversation to resume. */
 static void agent_recall(struct agent *a, struct recall *r)
 {
     agent_adopt(a, r);
@@ -464,7 +467,7 @@ void agent_begin(struct agent *a, const struct agent_spec *spec)
     agent_wake(a);
 }
 
-/* What has to be done in the end is done here, where no thread does it. */
+/* Final cleanup if the agent's thread does not run any more. */
 static void agent_stop(struct agent *a)
 {
     agent_interrupt(a, /*drop_queued=*/false);
@@ -476,7 +479,7 @@ static void agent_stop(struct agent *a)
     gate_give(&a->gate);
     if (a->is_begun && !a->is_over && agent_work(a))
         agent_end(a);
-    while (a->stragglers.len) { /* calls that the crew still runs */
+    while (a->stragglers.len) { /* calls that still run on the crew */
         struct mail *m;
 
         if (mailbox_take(a->mail, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) < 0)
@@ -490,7 +493,7 @@ void agent_free(struct agent *a)
 {
     if (!a)
         return;
-    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* the journal keeps the waiting ones */
+    (void)inputs_drop(a->inputs, INPUTS_WAITING); /* the journal has the waiting ones */
     agent_stop(a);
     cancel_set(a->aside_cancel);
     crew_free(a->own_crew);

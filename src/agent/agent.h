@@ -1,17 +1,18 @@
 /*
- * An agent: a conversation that works until there is nothing left to do.
+ * An agent: one conversation with a model and the tools it calls.
  *
- * It waits on one mailbox and only one thread touches it, which exists only while a turn runs,
- * input waits or a timer is set: an idle agent costs no thread. Others hold a pointer and call the
- * functions below, from any thread; none of them blocks except agent_free(). Its activity is
- * visible only as events (event.h); questions to the user are asks (ask.h).
+ * All work is done on the agent's own thread, which takes requests from one mailbox. The thread
+ * exists only while a turn runs, input waits or a timer is set: an idle agent costs no thread.
+ * Other threads hold a pointer and call the functions below; only agent_free() blocks unless its
+ * comment says otherwise. An agent reports what it does only as events (event.h) and asks the user
+ * only through asks (ask.h).
  *
- * Inputs queue up. Each starts a separate turn, except those that are to be read between two steps
- * of the running turn (INPUT_NEXT) or at once (INPUT_NOW, which interrupts it).
+ * Inputs are queued. Each one starts its own turn, except INPUT_NEXT, which is added to the running
+ * turn between two steps, and INPUT_NOW, which interrupts the running turn.
  *
- * ARCHITECTURE.md walks one turn. The loop is turn.c; one model call with its recovery is step.c;
- * the calls of a step are batch.c, one of them call.c; the conversation and its invariants are
- * history.c; the money is ledger.c.
+ * ARCHITECTURE.md walks through one turn. turn.c is the loop, step.c makes one model call and
+ * recovers from its errors, batch.c runs the tool calls of a step, call.c runs one of them,
+ * history.c keeps the conversation valid, ledger.c adds up the cost.
  */
 #pragma once
 
@@ -52,157 +53,165 @@ struct tool_result;
 struct toolbox;
 struct workspace;
 
-/* Whether a new first line of the request keeps the provider's prompt cache from being used. */
+/* Whether to change the first line of the request so that the provider's prompt cache misses. */
 enum cache_break {
     CACHE_BREAK_OFF,
-    CACHE_BREAK_ONCE, /* the next call of the model; then OFF */
+    CACHE_BREAK_ONCE, /* for the next model call, then OFF */
     CACHE_BREAK_ALWAYS,
 };
 
-/* A file of instructions, as reported to hooks; lent until the next one is asked for. */
+/* An instruction file, as reported to hooks. Valid until the next call of loaded(). */
 struct agent_loaded {
     const char *path;
     const char *type;         /* "User", "Project", "Local", "Managed" */
     const char *reason;       /* "session_start", "include", "nested_traversal", … */
-    const char *parent;       /* that imports it; NULL: none */
-    const char *trigger;      /* the file that was read; NULL: none */
-    const struct strv *globs; /* of a rule; NULL: none */
+    const char *parent;       /* the file that imports it, or NULL */
+    const char *trigger;      /* the file whose reading loaded it, or NULL */
+    const struct strv *globs; /* the paths a rule applies to, or NULL */
 };
 
-/* Everything is lent and outlives the agent, except the providers, which are copied. */
+/* The agent keeps pointers to everything here, so all of it must outlive the agent. Fields marked
+ * "copied" are the exception. */
 struct agent_spec {
     struct identity identity; /* copied */
     const struct conf *conf;
-    struct net *net; /* NULL: no provider needs it */
-    /* The first is asked; the others are gone to when it is overloaded. */
+    struct net *net; /* NULL if no provider needs the network */
+    /* The first one is used; the others are fallbacks for when it is overloaded. Copied. */
     const struct provider *providers;
     size_t provider_count;
-    struct toolbox *toolbox; /* the agent has its own reference */
+    struct toolbox *toolbox; /* the agent takes a reference */
     struct workspace *workspace;
     struct permit *permit;
-    struct sandbox *sandbox;          /* where commands run; NULL: they are not confined */
-    struct crew *crew;                /* threads for it and its calls; NULL: its own */
-    struct inputs *inputs;            /* what waits to be heard; NULL: its own */
-    struct asker *asker;              /* NULL: no one to ask */
-    struct hook_runner *const *hooks; /* NULL-terminated; NULL: none */
+    struct sandbox *sandbox; /* where commands run; NULL = unconfined */
+    struct crew *crew; /* threads for the agent and its calls; NULL = the agent creates its own */
+    struct inputs *inputs;            /* the input queue; NULL = the agent creates its own */
+    struct asker *asker;              /* NULL if there is no user to ask */
+    struct hook_runner *const *hooks; /* NULL-terminated; NULL = no hooks */
     struct str system;                /* the system prompt */
-    struct str plan_steps;            /* how plan mode comes to a plan; empty: as it always does */
+    struct str plan_steps;            /* instructions for plan mode; empty = the default ones */
     struct str context;               /* reminders that go before the first input; may be empty */
-    const char *transcript_path;      /* for hooks; "" when nothing is kept */
-    const char *own_transcript_path;  /* of a child: its own file; NULL: nothing is kept */
-    const char *source;               /* how it begins: "startup", "resume", "fork", "clear" */
-    const char *prompt_source;        /* who speaks: "user", "sdk"; NULL: not known */
-    struct recall *recall; /* the conversation to resume; NULL: none. Lent for agent_new() alone */
-    int64_t last_ms;       /* its last words, wall clock; 0: not known */
-    int64_t max_steps;     /* of a turn; 0: no limit */
-    struct spending *spending; /* with the costs so far; kept by reference. NULL: a new one */
+    const char *transcript_path;      /* reported to hooks; "" if the session is not saved */
+    const char *own_transcript_path;  /* a subagent's own file; NULL if it is not saved */
+    const char *source;        /* how the session started: "startup", "resume", "fork", "clear" */
+    const char *prompt_source; /* "user" or "sdk"; NULL if unknown */
+    struct recall *recall; /* the conversation to resume, or NULL; used only during agent_new() */
+    int64_t last_ms;       /* wall-clock time of the last message; 0 = unknown */
+    int64_t max_steps;     /* per turn; 0 = no limit */
+    struct spending
+        /* The session's costs so far; the agent takes a reference. NULL = start at zero. */
+        *spending;
     enum thinking thinking;
     int64_t thinking_budget;
-    const atomic_bool *hides_thinking; /* it is not asked for in words; NULL: it is */
+    const atomic_bool *hides_thinking; /* true: do not request thinking text; NULL = request it */
     enum effort effort;
     enum cache_break cache_break;
-    /* Takes the event, numbers it (seq) and passes it on, from the agent's thread and from those of
-     * its tools. May wait while a local observer is full, but not once cancel is set. */
+    /* Numbers the event (seq) and publishes it. Called on the agent's thread and its tool threads.
+     * Blocks while the queue of a local observer is full, until cancel is set. */
     void (*emit)(void *arg, struct event *e, struct cancel *cancel);
     void *emit_arg;
-    /* What the session is called: told, and set by a hook; any thread. NULL: it has no name. */
+    /* Gets the session's title, and sets it when a hook asks for that. Any thread. NULL if the
+     * session has no title. */
     void (*title)(void *arg, struct buf *ret);
     void (*rename)(void *arg, struct str title);
     void *title_arg;
-    /* Before each input after the first: appends reminders of changes since (instruction files, the
-     * date). NULL: nothing ever changes. Agent thread. */
+    /* Called before each input except the first: appends reminders about what has changed since
+     * then (instruction files, the date). NULL = never. Agent thread. */
     void (*news)(void *arg, struct cancel *cancel, struct buf *ret);
-    /* After a file was read: the same for what applies to files like it (nested instructions). */
+    /* Called after a file was read: appends reminders that apply to that file, such as the
+     * instruction files of its folder. */
     void (*near)(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
-    /* After a compaction: the reminders before the first input, as they would be now. NULL or
-     * nothing: context is repeated. */
+    /* Called after a compaction: appends the current version of the reminders in `context`. If it
+     * is NULL or appends nothing, `context` is used again. */
     void (*again)(void *arg, struct cancel *cancel, struct buf *ret);
-    /* The next file of instructions that was read and not yet reported to hooks; false: none. NULL:
-     * there are no such files. */
+    /* Gets the next instruction file that was read but not yet reported to hooks; false if there is
+     * none. NULL = never any. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
-    /* The next line of the transcript that belongs to the reminders; false: none. NULL: never. */
+    /* Gets the next transcript line that belongs to the reminders; false if there is none. NULL =
+     * never any. */
     bool (*attachment)(void *arg, struct buf *ret);
-    void *news_arg; /* of all four */
-    /* Settings may have changed: called before each turn, step and call, and what they say counts
-     * when it returns. NULL: they never do. The agent's thread and those of its calls. */
+    void *news_arg; /* passed to news, near, again, loaded and attachment */
+    /* Called before each turn, step and call to apply changed settings. NULL = settings never
+     * change. Called on the agent's thread and its call threads. */
     void (*refresh)(void *arg);
-    /* Files that a hook wants to watch, in place of those it named before. NULL: no watching. Any
-     * thread. */
+    /* Replaces the list of files that hooks want to watch. NULL = no watching. Any thread. */
     void (*watch)(void *arg, const struct strv *paths);
-    void *refresh_arg;          /* of both */
-    struct journal *journal;    /* writes the conversation to disk; NULL: not stored */
-    struct referee *referee;    /* the first link of those asked when the turn would end; or NULL */
-    struct spawner *spawner;    /* for tools that start agents; NULL: none can be started */
-    struct extra_source *extra; /* asked for its tools before each step; NULL: they are as given */
-    /* Whether other work is running whose end it must report before it may end itself, though no
-     * more input will come; the worker wakes it (agent_nudge()). NULL: none. Any thread. */
+    void *refresh_arg;       /* passed to refresh and watch */
+    struct journal *journal; /* writes the conversation to disk; NULL: not stored */
+    struct referee *referee; /* head of the chain that is asked whether the turn may end, or NULL */
+    struct spawner *spawner; /* lets tools start agents; NULL if they cannot */
+    struct extra_source *extra; /* asked for additional tools before each step; NULL = none */
+    /* Whether background work is running whose result the agent must still report. If so the agent
+     * does not end after agent_finish(); the worker wakes it with agent_nudge(). NULL = never. Any
+     * thread. */
     bool (*awaits)(void *arg);
     void *awaits_arg;
-    struct team *team;     /* for tools, its team and task list; NULL: none */
-    struct cancel *cancel; /* of the process: ends turn and agent */
+    struct team *team;     /* the team and its task list, for tools; NULL if there is no team */
+    struct cancel *cancel; /* the process's: ends the turn and the agent */
 };
 
-/* It accepts input already, but starts to work only with agent_begin(), which sets the rest of the
- * spec: net, system, context and journal. */
+/* The agent accepts input after agent_new(), but starts to work only with agent_begin(), which sets
+ * the rest of the spec: net, system, context and journal. */
 struct agent *agent_new(const struct agent_spec *spec);
 void agent_begin(struct agent *a, const struct agent_spec *spec);
-/* Interrupts, waits for the thread, frees. NULL is fine. */
+/* Interrupts the turn, waits for the thread and frees the agent. NULL is fine. */
 void agent_free(struct agent *a);
 
-/* A prompt that needs no reading, and one that has been read (inputs_claim()) and waits for its
- * turn now. Input that has to wait is written to the journal first. Takes the content. */
+/* Both take the content of the input. agent_send() queues a new prompt; agent_pass() queues one
+ * that the caller took from the queue with inputs_claim(). An input that has to wait is first
+ * recorded in the journal. */
 void agent_send(struct agent *a, struct agent_input *input);
 void agent_pass(struct agent *a, struct agent_input *claimed);
 struct inputs *agent_inputs(struct agent *a);
-/* No turn runs and no input waits. */
+/* True if no turn runs and no input waits. */
 bool agent_rests(struct agent *a);
-/* The conversation so far, for an agent that begins with it: a copy, in which calls that still run
- * have the result AGENT_TALK_RESULT. Waits for the agent's thread. */
+/* Copies the conversation so far, to start another agent with it. Calls that are still running get
+ * the result AGENT_TALK_RESULT in the copy. Waits for the agent's thread. */
 #define AGENT_TALK_RESULT "Fork started."
 int agent_talk(struct agent *a, struct cancel *cancel, struct recall *ret, struct err *err);
-/* Before it begins: the journal that stores waiting input. */
+/* Sets the journal that records waiting input. Call it before agent_begin(). */
 void agent_keep_in(struct agent *a, struct journal *journal);
-/* It was taken back: the journal has it no longer. Takes the content. */
+/* Removes a withdrawn input from the journal. Takes its content. */
 void agent_forget(struct agent *a, struct agent_input *in);
-/* A prompt that waits for its turn is unread again, and no longer in this journal; false: it is not
- * there. */
+/* Moves a prompt that waits for its turn back to unread and removes it from the journal. False if
+ * it is not waiting. */
 bool agent_return(struct agent *a, struct str uuid);
 
-/* Takes lines of the transcript, by uuid, out of the conversation, when it is idle; a notice says
- * what came of it. */
+/* Removes transcript lines, given by uuid, from the conversation once the agent is idle. A notice
+ * reports the result. */
 void agent_snip(struct agent *a, const struct strv *entries);
 
-/* Going back in the conversation, done by the caller's code (host/host_rewind.c), on the agent's
- * thread and between two turns. The request belongs to the caller until done() is called. */
+/* A rewind of the conversation. The caller's code (host/host_rewind.c) does it in go(), on the
+ * agent's thread between two turns. The caller must keep this struct until done() is called. */
 struct agent_rewind {
-    bool files, conversation; /* parts that are restored; for the event */
-    /* Writes it down, and gives the conversation as it is then, when that is set back. -1: all is
-     * as it was. */
+    bool files, conversation; /* what is restored; for the event */
+    /* Records the rewind. If the conversation is rewound, *ret gets what remains of it. On -1
+     * nothing has changed. */
     int (*go)(struct agent_rewind *self, struct recall *ret, struct err *err);
-    /* Once, after go() and the event, or when the agent ends; err NULL: success. */
+    /* Called once: after go() and the event, or when the agent ends. err is NULL on success. */
     void (*done)(struct agent_rewind *self, const struct err *err);
-    /* By go(), for EVENT_REWOUND. */
-    char message[ID_UUID_LEN + 1]; /* the message that was restored */
-    char line[ID_UUID_LEN + 1];    /* the line that records it */
-    struct str text;               /* for the user; lent until done() */
-    int64_t turn;                  /* the agent's own */
+    /* Set by go() for EVENT_REWOUND. */
+    char message[ID_UUID_LEN + 1]; /* the message to which the conversation returns */
+    char line[ID_UUID_LEN + 1];    /* the transcript line that records the rewind */
+    struct str text;               /* message for the user; valid until done() */
+    int64_t turn;                  /* set by the agent */
 };
-/* ERR_BUSY: a turn runs or something waits for one; done() is not called then. */
+/* ERR_BUSY if a turn runs or an input waits; done() is not called in that case. */
 int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 
-/* The running turn ends with aborted_*; nothing when it is idle. drop_queued: and what waits for
- * its turn is dropped. */
+/* Ends the running turn with aborted_*. Does nothing when the agent is idle. drop_queued: also
+ * drops the inputs that wait for their turn. */
 void agent_interrupt(struct agent *a, bool drop_queued);
-/* The user is being asked, or no longer: the time between is not counted as work of the turn. */
+/* Marks the time during which the user is being asked; it does not count as working time. */
 void agent_asks(struct agent *a, bool on);
 
-/* No more input will come: when all is done the agent's thread calls fn(arg), once, and ends. */
+/* Announces that no more input will come. When all work is done, the agent's thread calls fn(arg)
+ * once and ends. */
 void agent_finish(struct agent *a, void (*fn)(void *arg), void *arg);
-/* Why it will end, as SessionEnd hooks hear it: "clear", "resume", "prompt_input_exit"; "other"
- * unless said. A string that lives on. */
+/* Sets the reason that SessionEnd hooks receive: "clear", "resume", "prompt_input_exit". The
+ * default is "other". reason must be a string literal. */
 void agent_end_as(struct agent *a, const char *reason);
 
-/* From the next model call on. Takes the content of *p. */
+/* These take effect with the next model call. agent_set_model() takes the content of *p. */
 void agent_set_model(struct agent *a, struct provider *p);
 void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
 void agent_set_effort(struct agent *a, enum effort effort);
@@ -210,51 +219,52 @@ void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is ke
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
 
-/* The size of the last call, as the provider has counted it; an estimate after a compaction, or
- * when a conversation is resumed; 0: unknown yet. */
+/* Tokens of the last request as counted by the provider. An estimate after a compaction or a
+ * resume. 0 = unknown. */
 int64_t agent_context_tokens(const struct agent *a);
 
-/* A call of a tool that belongs to no turn, with hooks, rules and questions as in one. Waits for
- * its end; any thread, several at once. ret: TOOL_RESULT_INIT; a failure is a result that reports
- * it. -1: cancelled. */
+/* Runs a tool call outside any turn, with the usual hooks, rules and questions, and waits for it.
+ * Several threads may do so at once. *ret starts as TOOL_RESULT_INIT; a failed call is a result
+ * that says so. -1 only if cancelled. */
 struct agent_tool_use {
     struct str id, name, input; /* "toolu_…", "Bash", a JSON object */
 };
 int agent_call_tool(struct agent *a, const struct agent_tool_use *use, struct cancel *cancel,
                     struct tool_result *ret, struct err *err);
 
-/* Asks the referee again whether there is something to do, when it is idle. */
+/* If the agent is idle, asks the referee again whether there is work to do. */
 void agent_nudge(struct agent *a);
 
-/* Tells Notification hooks, and waits for none of them. type: "idle_prompt", "agent_needs_input",
- * … as the reference has them; title: NULL: none. */
+/* Runs Notification hooks without waiting for them. type: "idle_prompt", "agent_needs_input" and
+ * the others that the hooks reference lists. title may be NULL. */
 void agent_tell(const struct agent *a, const char *type, const char *title, struct str message);
 
-/* Asks the hooks of an event that has its own place (TaskCreated, TeammateIdle), by its name;
- * members: a JSON object, for the input beside the common ones. What they add for the model is
- * heard with the call (NULL: of none), or as a note. 1: one objects, with its reason; 0: none; -1:
- * cancelled. */
+/* Runs the hooks of an event that is not tied to the turn loop (TaskCreated, TeammateIdle).
+ * members: a JSON object that is merged into the hooks' input. Context that they add for the model
+ * goes with the call's result, or is sent as a note if call is NULL. Returns 1 if a hook objects,
+ * with the reason in *ret_reason, 0 if none does, -1 if cancelled. */
 int agent_ask_hooks(struct agent *a, const char *event, struct str members, struct call *call,
                     struct cancel *cancel, struct buf *ret_reason, struct err *err);
 
-/* The same for DirectoryAdded: one more folder to work in. source: "slash_command". */
+/* Like agent_tell(), for DirectoryAdded: a working directory was added. source: "slash_command". */
 void agent_tell_folder(const struct agent *a, const char *folder, const char *source);
 
-/* The same for FileChanged. event: "add", "change" or "unlink". */
+/* Like agent_tell(), for FileChanged. event: "add", "change" or "unlink". */
 void agent_tell_file(const struct agent *a, const char *path, const char *event);
 
-/* Reports the progress of a hook's handler to observers; the agent's own runs do this themselves.
- * Waits while an observer is full, unless cancel is set or NULL. */
+/* Reports the progress of a hook handler to observers. Runs started by the agent itself report it
+ * without this. Blocks while an observer's queue is full; cancel (may be NULL) ends the wait. */
 void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel);
 
-/* Asks ConfigChange hooks whether a settings file that has changed may count. source: as
- * conf_listen() has it. Waits for them, but not once the turn is interrupted. */
+/* Asks ConfigChange hooks whether a changed settings file may take effect. source: as in
+ * conf_listen(). Waits for the hooks unless the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
-/* SessionStart hooks run now, and not with the first input; their additions go with that input. */
+/* Runs SessionStart hooks now instead of with the first input. The context they add is sent with
+ * that input. */
 void agent_ask_start(struct agent *a);
 
-/* Things said into the running (or next) turn as a reminder, such as the end of a background
- * command (id: of it). wake: starts a turn when idle. */
+/* Adds a reminder to the running (or next) turn, for example that a background command has ended;
+ * id is the command's. wake: start a turn if the agent is idle. */
 void agent_notify(struct agent *a, enum input_origin origin, struct str id, struct str text,
                   bool wake);

@@ -1,8 +1,8 @@
 /*
- * Hooks that nothing waits for: a notification, an instruction file that was read, a new folder, a
- * changed file. Each event runs on a thread of the crew with its own copy of the text, so that a
- * slow one holds up neither the turn nor a question; its additions for the model are queued like
- * any note. Called from any thread.
+ * Hooks that run in the background: notifications, instruction files that were read, new working
+ * directories, changed files. Each event runs on a thread of the crew with its own copy of the
+ * text, so that a slow hook delays neither the turn nor a question. Context that it adds for the
+ * model is queued as a note. Called from any thread.
  */
 #include "agent/inside.h"
 #include "base/clock.h"
@@ -14,9 +14,9 @@
 #include "sync/cancel.h"
 #include "sync/crew.h"
 
-#define ASIDE_MAX 64 /* at once; more are not run */
+#define ASIDE_MAX 64 /* in parallel; more are not run */
 
-/* Events of one kind, one after the other. */
+/* Events of one kind, run one after the other. */
 struct aside {
     struct agent *agent;
     enum hook_event event;
@@ -27,7 +27,7 @@ static struct aside *aside_new(const struct agent *a, enum hook_event event)
 {
     struct aside *s = mem_zalloc(sizeof(*s));
 
-    s->agent = (struct agent *)a; /* for what any thread may use of it */
+    s->agent = (struct agent *)a; /* only for functions that any thread may call */
     s->event = event;
     return s;
 }
@@ -61,10 +61,10 @@ static void aside_run(void *arg)
     }
     aside_free(s);
     atomic_fetch_sub(&a->asides, 1);
-    agent_wake(a); /* the thread that waits for the last one looks again */
+    agent_wake(a); /* the thread that waits for the last one checks again */
 }
 
-/* Takes it. */
+/* Takes ownership. */
 static void aside_start(struct aside *s)
 {
     struct agent *a = s->agent;

@@ -1,9 +1,10 @@
 /*
- * Questions to the user: permission, a question of the model, trust, and how they are answered.
+ * Questions to the user (permission, AskUserQuestion, trust) and their answers.
  *
- * An agent (or one of its tool threads) puts an ask and waits. All front ends show it and the first
- * answer wins; it is withdrawn from the others. Without a front end: ERR_UNSUPPORTED at once, and
- * the caller applies the rule for headless runs. A cancel withdraws it.
+ * An agent, or one of its tool threads, puts an ask and waits. Every front end shows it; the first
+ * answer wins and the ask is withdrawn from the others. Without a front end put() fails at once
+ * with ERR_UNSUPPORTED, and the caller applies the rule for headless runs. A cancel withdraws the
+ * ask.
  */
 #pragma once
 
@@ -25,25 +26,25 @@ enum ask_kind {
 
 struct ask {
     enum ask_kind kind;
-    struct identity by; /* who asks; of a question of tenax itself all NULL */
+    struct identity by; /* who asks; all NULL for a question of tenax itself */
     struct str tool_name;
     struct str tool_use_id;
     struct str input;        /* JSON object, expanded (tool.h) */
     struct str suggestions;  /* JSON array of permission updates, or empty */
     struct str effects;      /* JSON object: what the command would change (guard/effects.h), or
-                              * "wanted":{"what","name"}: what it would reach; or empty */
-    struct str reason;       /* for people: why it must be asked */
+                                "wanted":{"what","name"}: what it tries to reach; may be empty */
+    struct str reason;       /* for the user: why permission is needed */
     const char *reason_type; /* "rule", "mode", "workingDir", "safetyCheck", "hook", "effects",
                               * "network", "other" */
     struct str blocked_path; /* or empty */
-    bool needs_person;       /* no rule can answer it */
+    bool needs_person;       /* only the user may answer, not a rule */
 };
 
 struct ask_answer {
     bool allowed;
-    bool interrupt;         /* denied, and the turn shall end */
-    struct buf message;     /* why not, for the model */
-    struct buf input;       /* another input, JSON object; empty: as it was */
+    bool interrupt;         /* denied, and the turn is to end */
+    struct buf message;     /* the reason, for the model */
+    struct buf input;       /* the changed input, a JSON object; empty = unchanged */
     struct buf permissions; /* JSON array of permission updates; empty: none */
 };
 
@@ -55,11 +56,11 @@ struct ask_answer {
     }
 void ask_answer_release(struct ask_answer *a);
 
-/* put() waits for the answer. ERR_UNSUPPORTED: no front end; ERR_CANCELLED; ERR_DENIED: the front
- * end failed ("Tool permission request failed: …"). Any thread. */
+/* put() waits for the answer. Errors: ERR_UNSUPPORTED (no front end), ERR_CANCELLED, ERR_DENIED
+ * (the front end failed: "Tool permission request failed: …"). Any thread. */
 struct asker {
     int (*put)(struct asker *self, const struct ask *ask, struct cancel *cancel,
                struct ask_answer *ret, struct err *err);
-    /* Whether a front end is there to ask. NULL: always. */
+    /* Whether a front end can show the ask now. NULL = always. */
     bool (*is_there)(struct asker *self);
 };

@@ -1,6 +1,6 @@
 /*
- * attach: state that survives a compaction. Files are read now, not remembered: if they have
- * changed, the model sees the text that an edit would meet.
+ * attach: state that survives a compaction. Files are read again, so that the model sees the
+ * current text, which its next edit has to match.
  */
 #include "agent/attach.h"
 
@@ -51,7 +51,7 @@ static void attach_context(struct agent *a, struct turn *t, struct attached *s)
 
 /* ---- Files ---- */
 
-/* The messages that stay show it. */
+/* True if a message that stays contains the file. */
 static bool file_is_kept(const struct history *h, size_t first, const char *path)
 {
     for (size_t i = first; i < h->list.len; i++) {
@@ -66,7 +66,7 @@ static bool file_is_kept(const struct history *h, size_t first, const char *path
     return false;
 }
 
-/* Whole lines of it, where there are lines. */
+/* The first max bytes, without a partial line if possible. */
 static struct str file_part(struct str text, size_t max)
 {
     struct str part = str_clip(text, max);
@@ -79,7 +79,7 @@ static struct str file_part(struct str text, size_t max)
     return end ? str_first(part, end) : part;
 }
 
-/* False: there is nothing of it to show. */
+/* False if there is nothing to show. */
 static bool file_show(struct agent *a, const char *path, size_t max, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf content = BUF_INIT(ATTACH_MAX_SLURP);
@@ -104,14 +104,14 @@ static bool file_show(struct agent *a, const char *path, size_t max, struct buf 
     return true;
 }
 
-/* Oldest first, so that the order of looks stays. */
+/* Oldest first, to keep the order in which the files were read. */
 static void attach_files(struct agent *a, const struct room *room, size_t first, struct attached *s)
 {
     struct workspace *w = a->spec.workspace;
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
     size_t wanted = 0;
     size_t left = room->files_bytes;
-    size_t last = 0; /* of the list, how many were considered */
+    size_t last = 0; /* entries of the list considered so far */
 
     workspace_seen_paths(w, &paths);
     while (last < paths.len && wanted < ATTACH_MAX_FILES)
@@ -131,7 +131,7 @@ static void attach_files(struct agent *a, const struct room *room, size_t first,
     }
 }
 
-/* ---- The rest ---- */
+/* ---- Other state ---- */
 
 static void attach_work(struct agent *a, struct attached *s)
 {

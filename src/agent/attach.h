@@ -1,8 +1,8 @@
 /*
- * What is repeated after a summary, because it was lost with the messages: the surroundings and
- * instruction files as they are now, the files looked at last, the skills that were called, the
- * list of things to do, the mode, the folder, and what SessionStart hooks add; for src/agent only,
- * except the mark. All of it as reminders. Agent thread.
+ * State that is repeated as reminders after a compaction because the messages that held it are
+ * gone: surroundings and instruction files as they are now, recently read files, skills that were
+ * called, the todo list, the permission mode, the working directory, and the context that
+ * SessionStart hooks add. For src/agent only, except the mark. Agent thread.
  */
 #pragma once
 
@@ -20,27 +20,28 @@ struct turn;
 
 #define ATTACH_MAX_FILES 5
 #define ATTACH_MAX_SKILLS 8
-/* Ends the block that describes a command, before its expanded text: it is a skill's. */
+/* Ends the block that describes a command, before the expanded text. It marks a skill. */
 #define ATTACH_SKILL_MARK "<skill-format>true</skill-format>"
 
-/* Begins the text of a skill, before its folder. */
+/* First line of a skill's text, before its folder. */
 #define ATTACH_SKILL_BASE "Base directory for this skill: "
 
 struct attached {
-    VEC(struct block) blocks; /* texts with their entry, in the arena */
+    VEC(struct block) blocks; /* text blocks with their transcript uuid, in the arena */
     struct arena arena;
     struct strv forgotten; /* files */
     enum permit_mode mode; /* the mode last reported */
 };
 void attached_release(struct attached *s);
 
-/* first: the message from which on the conversation stays: a file read in there is not shown again.
- */
+/* first: index of the first message that stays. Files that were read from there on are not
+ * repeated. */
 void attach_state(struct agent *a, struct turn *t, const struct room *room, size_t first,
                   struct attached *ret);
-/* attach_skills.c: skills whose words are lost, those called last; for attach.c. */
+/* Used by attach.c. Repeats the skills whose text was removed, most recent first (attach_skills.c).
+ */
 void attach_skills(struct agent *a, const struct room *room, size_t first, struct attached *s);
 void attach_reminders(struct attached *s, struct str reminders);
-/* It is in the conversation now. Files that are neither shown nor read in what stays count as not
- * seen: before an edit they have to be read again. */
+/* Call it once the blocks are in the conversation. Files that are neither repeated nor read in the
+ * messages that stay are marked unread, so that the model must read them again before an edit. */
 void attach_done(struct agent *a, const struct attached *s);

@@ -1,7 +1,7 @@
 /*
- * attach_skills: a skill that was called applies from then on, so its text is repeated when the
- * message that contains it is summarized. It is found in the conversation itself, in its original
- * place or repeated before: a resumed session needs no extra state.
+ * attach_skills: a called skill stays in force, so its text is repeated when a summary replaces the
+ * message that had it. The text is found in the conversation itself, either in its original place
+ * or in an earlier repetition. Therefore a resumed session needs no extra state.
  */
 #include "agent/attach.h"
 #include "agent/inside.h"
@@ -14,8 +14,8 @@
 
 struct skill {
     struct str name;
-    struct str body;  /* empty: repeated already */
-    struct str again; /* that block */
+    struct str body;  /* empty if it was already repeated */
+    struct str again; /* the repetition */
 };
 
 static bool skill_name(struct str text, struct str before, struct str behind, struct str *ret)
@@ -30,7 +30,7 @@ static bool skill_name(struct str text, struct str before, struct str behind, st
     return end < text.len && end;
 }
 
-/* "Base directory for this skill: …/NAME" begins the text of each. */
+/* The name of a skill from the first line of its text, "Base directory for this skill: …/NAME". */
 static bool skill_base(struct str text, struct str *ret)
 {
     struct str line = str_first(text, str_chr(text, '\n'));
@@ -42,7 +42,7 @@ static bool skill_base(struct str text, struct str *ret)
     return ret->len;
 }
 
-/* The skill that block i of a message describes. */
+/* Whether block i of a message belongs to a skill, and which. */
 static bool skill_at(const struct message *m, size_t i, struct skill *ret)
 {
     const struct block *b = &m->blocks[i];
@@ -66,7 +66,7 @@ static bool skill_at(const struct message *m, size_t i, struct skill *ret)
 }
 
 struct skills {
-    VEC(struct skill) list; /* called last first */
+    VEC(struct skill) list; /* most recent call first */
 };
 
 static void skills_release(struct skills *s)
@@ -83,7 +83,7 @@ static bool skills_has(const struct skills *s, struct str name)
     return false;
 }
 
-/* Those of messages from..to, once each. */
+/* Collects the skills of messages [from, to), each once. */
 static void skills_find(struct skills *s, const struct history *h, size_t from, size_t to)
 {
     struct skill skill;
@@ -104,7 +104,7 @@ void attach_skills(struct agent *a, const struct room *room, size_t first, struc
     size_t end;
 
     skills_find(&skills, &a->history, first, a->history.list.len);
-    kept = skills.list.len; /* these are still there to be read */
+    kept = skills.list.len; /* the model can still read these */
     skills_find(&skills, &a->history, 0, first);
     end = kept + ATTACH_MAX_SKILLS;
     for (size_t i = kept; i < skills.list.len && i < end && left; i++) {

@@ -1,6 +1,6 @@
 /*
- * The calls of one step, run and settled. The waiting is done in one place (batch_wait()); a cancel
- * is given a short while in which tools end by themselves, then the turn goes on without them.
+ * Runs the calls of one step and stores their results. All waiting is in batch_wait(). After a
+ * cancel, tools get a short time to end by themselves; then the turn continues without them.
  */
 #include "agent/batch.h"
 
@@ -19,7 +19,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
-/* A turn is over 200 ms after its cancel; this leaves room for the report. */
+/* A turn must end within 200 ms of its cancel; this leaves time for the report. */
 #define BATCH_CANCEL_MS 120
 
 void batch_init(struct batch *b, struct agent *a, struct turn *t)
@@ -27,8 +27,8 @@ void batch_init(struct batch *b, struct agent *a, struct turn *t)
     *b = (struct batch){.agent = a, .turn = t};
 }
 
-/* A running call is kept until its thread ends: agent_reap() frees it then. */
-static void batch_let_go(struct batch *b, struct call *c)
+/* A running call must live until its thread ends; agent_reap() frees it then. */
+static void batch_abandon(struct batch *b, struct call *c)
 {
     if (c->state == CALL_RUNNING) {
         cancel_set(c->cancel);
@@ -41,7 +41,7 @@ static void batch_let_go(struct batch *b, struct call *c)
 void batch_void(struct batch *b)
 {
     VEC_EACH(&b->calls, c) {
-        batch_let_go(b, *c);
+        batch_abandon(b, *c);
     }
     b->calls.len = 0;
     b->early = 0;
@@ -70,8 +70,8 @@ void batch_add(struct batch *b, const struct block *block)
 
     vec_push(&b->calls, c);
     if (c->state == CALL_ENDED)
-        call_start(c);               /* only reports it */
-    if (b->early + 1 < b->calls.len) /* something before it waits for the end of the answer */
+        call_start(c);               /* only reports the failure */
+    if (b->early + 1 < b->calls.len) /* an earlier call waits for the end of the answer */
         return;
     if (c->state == CALL_READY && c->is_free && batch_running(b) < BATCH_WIDTH)
         call_start(c);
@@ -79,7 +79,7 @@ void batch_add(struct batch *b, const struct block *block)
         b->early++;
 }
 
-/* The call whose end the mail was; NULL: none of these. */
+/* The call whose end the mail reports, or NULL if it is none of these. */
 static struct call *batch_collect(struct batch *b, const struct mail *m)
 {
     VEC_EACH(&b->calls, c) {
@@ -100,7 +100,7 @@ bool batch_mail(struct batch *b, const struct mail *m)
     return c;
 }
 
-/* One mail: the end of a call, or something that only had to wake us. */
+/* Handles one mail: the end of a call, or a mere wake-up. */
 static int batch_wait(struct batch *b, struct cancel *cancel, int64_t deadline_ms, struct err *err)
 {
     struct call *c;
@@ -111,7 +111,7 @@ static int batch_wait(struct batch *b, struct cancel *cancel, int64_t deadline_m
     c = batch_collect(b, m);
     if (!c)
         agent_reap(b->agent, m);
-    else if (c != b->calls.ptr[b->settled]) /* those before it have results first */
+    else if (c != b->calls.ptr[b->settled]) /* earlier calls must get their results first */
         call_emit_ended(c);
     mail_free(m);
     return 0;
@@ -134,7 +134,7 @@ static void batch_note_denial(struct batch *b, const struct call *c)
     jw_object_end(&w);
 }
 
-/* What a call has decided beside its result. */
+/* Records a call that a hook deferred. */
 static void batch_note_deferred(struct batch *b, const struct call *c)
 {
     struct jw w;
@@ -178,7 +178,7 @@ static void batch_heed(struct batch *b, struct call *c)
     }
 }
 
-/* c NULL: the outcome is not known yet. */
+/* c is NULL if the outcome is unknown. */
 static void batch_emit_done(struct batch *b, const struct call *c, const struct block *result,
                             struct str data)
 {
@@ -202,7 +202,7 @@ static void batch_emit_done(struct batch *b, const struct call *c, const struct 
     agent_emit(b->agent, e, b->turn->cancel);
 }
 
-/* The line of the transcript that a call stands in. */
+/* The uuid of the transcript line with the call. */
 static struct str batch_call_entry(const struct batch *b, const struct call *c)
 {
     const struct message *m = history_last_reply(&b->agent->history);
@@ -214,8 +214,8 @@ static struct str batch_call_entry(const struct batch *b, const struct call *c)
     return STR("");
 }
 
-/* The next result goes into the history. A call that still runs is not touched: it belongs to its
- * thread, and its answer is that it was abandoned. */
+/* Adds the next result to the history. A running call belongs to its thread and is not touched; its
+ * result says that it was abandoned. */
 static int batch_settle_one(struct batch *b, struct err *err)
 {
     struct call *c = b->calls.ptr[b->settled];
@@ -239,8 +239,9 @@ static int batch_settle_one(struct batch *b, struct err *err)
     struct str data = running ? STR("\"Error: interrupted\"") : buf_str(&c->result.data);
 
     if (!running) {
-        if (c->beside && c->result.is_error) /* its result is not wanted */
-            buf_adds(&c->result.text, "\nIt was stopped because a call that ran beside it failed.");
+        if (c->beside && c->result.is_error) /* cancelled by batch_stop_group() */
+            buf_adds(&c->result.text,
+                     "\nIt was stopped because a call that ran in parallel failed.");
         call_result(c, &arena, &result);
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
@@ -251,7 +252,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     history_answer(&b->agent->history, &result);
     b->settled++;
     if (!running && c->deferred) {
-        batch_note_deferred(b, c); /* it stands open, for those who watch and in the transcript */
+        batch_note_deferred(b, c); /* it stays open, for observers and in the transcript */
         return 0;
     }
     if (journal)
@@ -263,7 +264,7 @@ static int batch_settle_one(struct batch *b, struct err *err)
     return r;
 }
 
-/* All results that are due in order. */
+/* Adds all results that are next in order. */
 static int batch_flush(struct batch *b, struct err *err)
 {
     int r = 0;
@@ -275,7 +276,7 @@ static int batch_flush(struct batch *b, struct err *err)
     return r;
 }
 
-/* A call that could not even run takes its neighbours with it. */
+/* If a call of a parallel group could not be started, the others are not run. */
 static void batch_stop_group(struct batch *b, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
@@ -286,7 +287,7 @@ static void batch_stop_group(struct batch *b, size_t from, size_t to)
             cancel_set(c->cancel);
         }
         if (c->state == CALL_READY)
-            call_start_skipped(c, STR("a call that was to run beside it failed"));
+            call_start_skipped(c, STR("a parallel call failed"));
     }
 }
 
@@ -310,7 +311,8 @@ static size_t batch_count(const struct batch *b, size_t from, size_t to, enum ca
     return n;
 }
 
-/* As many of them run as may. Counted once: a message may hold thousands of calls. */
+/* Starts as many calls as may run in parallel. Avoids quadratic counting, since a message may have
+ * thousands of calls. */
 static void batch_fill(struct batch *b, size_t from, size_t to)
 {
     size_t running = batch_running(b);
@@ -325,7 +327,7 @@ static void batch_fill(struct batch *b, size_t from, size_t to)
     }
 }
 
-/* Runs the calls from..to beside each other. */
+/* Runs the calls [from, to) in parallel. */
 static int batch_run_group(struct batch *b, size_t from, size_t to, struct err *err)
 {
     bool failed = false;
@@ -361,7 +363,7 @@ static size_t batch_group_end(const struct batch *b, size_t from)
     return to;
 }
 
-/* Running calls are cancelled and get a moment to end, the rest never run. */
+/* Cancels running calls and gives them a moment to end; the others never run. */
 void batch_refuse(struct batch *b, struct str because)
 {
     int64_t until_ms = clock_mono_ms() + BATCH_CANCEL_MS;
@@ -383,7 +385,7 @@ void batch_refuse(struct batch *b, struct str because)
         (void)batch_settle_one(b, /*err=*/NULL);
 }
 
-/* A file that was read may have instructions beside it. */
+/* Adds the instruction files that belong to a file that was read. */
 static void batch_say_near(struct batch *b, struct call *c)
 {
     const struct agent_spec *spec = &b->agent->spec;
@@ -398,7 +400,7 @@ static void batch_say_near(struct batch *b, struct call *c)
     agent_say_reminders(b->agent, buf_str(&words));
 }
 
-/* The text of a skill, in the user's place. */
+/* Adds the text of a called skill as a user message. */
 static void batch_say_skill(struct batch *b, struct call *c)
 {
     struct block text = {.kind = BLOCK_TEXT, .text = buf_str(&c->result.follow), .id = c->id};
@@ -411,7 +413,7 @@ static void batch_say_skill(struct batch *b, struct call *c)
     agent_emit_user(b->agent, &text, 1, uuid, USER_ADDED, t->cancel);
 }
 
-/* Additions of hooks and files go after the results. */
+/* Adds the context from hooks and files after the results. */
 static void batch_say_context(struct batch *b)
 {
     VEC_EACH(&b->calls, it) {

@@ -1,6 +1,6 @@
 /*
- * budget: results of one message, made to fit. A result whose whole text cannot be kept in a file
- * stays as it is: rather too long than lost. Agent thread.
+ * budget: limits the results of one message. If the full text of a result cannot be written to a
+ * file, the result stays as it is: too long is better than lost. Agent thread.
  */
 #include "agent/budget.h"
 
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "guard/workspace.h"
 
-#define BUDGET_PREVIEW ((size_t)2000) /* bytes of a result that its stub shows */
+#define BUDGET_PREVIEW ((size_t)2000) /* bytes of the result in its stub */
 #define BUDGET_WORTH ((size_t)2 * BUDGET_PREVIEW)
 
 struct sized {
@@ -23,7 +23,7 @@ struct sized {
     size_t order;
 };
 
-/* Text alone; 0: not one that can be shortened. */
+/* Size of a text-only result; 0 for any other, which cannot be replaced. */
 static size_t text_bytes(const struct block *b)
 {
     size_t n = 0;
@@ -48,7 +48,7 @@ static int largest_first(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-/* The whole goes into a file, its beginning into the stub. */
+/* Writes the full result to a file and its beginning into the stub. */
 static int budget_stub(struct agent *a, const struct block *result, struct buf *ret,
                        struct err *err)
 {

@@ -1,15 +1,15 @@
 /*
- * The budget of tool results; for src/agent only.
+ * The size limit for the tool results of one step; for src/agent only.
  *
- * It is counted per message: all results of one step together may have room.results_bytes (200 KB,
- * or a quarter of a small window), so that many medium results are caught as well as one big one
- * (each alone is capped by cap.h already). When they have more, the largest become stubs, the older
- * of two equal ones first, until the rest fits: the beginning, and the file that holds the whole.
+ * All results of a step together may have room.results_bytes (200 KB, or a quarter of a small
+ * window). This catches many medium results, while cap.h limits each single one. If the sum is
+ * larger, the largest results are replaced by stubs (the start of the text, and the path of a file
+ * with all of it) until the rest fits; of two equal results the older one goes first.
  *
- * It is applied once, before the message is first sent: text that the model has seen is never
- * shortened later, and the provider's cache of the prompt holds. The stub is recorded before it is
- * used, and a resumed session has the same bytes. Results that hold images are left alone. Agent
- * thread.
+ * This happens once, before the message is first sent. Text that the model has seen is never
+ * shortened later, so that the provider's prompt cache stays valid. A stub is recorded in the
+ * transcript before it is used, so that a resumed session sends the same bytes. Results with images
+ * are never replaced. Agent thread.
  */
 #pragma once
 
@@ -17,5 +17,5 @@ struct agent;
 struct err;
 struct room;
 
-/* The latest results, before they are sent. -1: a stub could not be stored. */
+/* Applies the limit to the newest, unsent results. -1 if a stub could not be stored. */
 int budget_apply(struct agent *a, const struct room *room, struct err *err);

@@ -1,7 +1,6 @@
 /*
- * The stages of a tool call. The pipeline reads top to bottom in call_pipeline(); it runs on the
- * call's own thread, so that a slow hook, an unanswered question or a long command holds up nothing
- * else.
+ * The stages of a tool call. call_pipeline() is the whole sequence; it runs on the call's own
+ * thread, so that a slow hook, an unanswered question or a long command delays nothing else.
  */
 #include "agent/call.h"
 
@@ -44,7 +43,7 @@ bool call_mail_is(const struct mail *m, const struct call *c)
     return m->kind == &call_mail_kind && ((const struct call_mail *)m)->call == c;
 }
 
-/* Of what failed, others get the words. */
+/* Sets the structured result of a failed call to its error text. */
 static void call_say_failure(struct call *c)
 {
     struct jw w;
@@ -82,9 +81,9 @@ int call_set_input(struct call *c, struct str json, struct err *err)
 
     if (json_parse_copy(&c->arena, json, &args, &info, err) < 0)
         return -1;
-    if (info.lone_surrogates) /* would be written as bytes that no text has */
+    if (info.lone_surrogates) /* it cannot be written as UTF-8 */
         return err_set(err, ERR_BAD_INPUT,
-                       "it has half of a character in it (an escape such as \\ud83d that needs a "
+                       "it contains half of a character (an escape such as \\ud83d that needs a "
                        "second one); send the character itself");
     if (schema_check(toolbox_schema(c->toolbox, c->entry), args, err) < 0)
         return -1;
@@ -117,7 +116,7 @@ static bool call_has_hooks(const struct call *c)
            agent_hook_wanted(c->agent, HOOK_POST_TOOL_USE_FAILURE, c->name);
 }
 
-/* Harmless to run again, and no permission is needed. */
+/* True if the call is safe to repeat and needs no permission. */
 static bool call_is_free(struct call *c)
 {
     const unsigned both = TOOL_READ_ONLY | TOOL_CONCURRENT;
@@ -131,7 +130,7 @@ static bool call_is_free(struct call *c)
     return answer.verdict == PERMIT_ALLOW || answer.has_trial;
 }
 
-/* Stands for a tool whose server connects: the call waits for it (call_await_tool()). */
+/* Placeholder for a tool whose server is still connecting; see call_await_tool(). */
 static const struct tool_entry late_row = {.name = "mcp", .text = "", .schema = "{}"};
 
 static void call_fail_unknown(struct call *c)
@@ -150,7 +149,7 @@ static void call_fail_unknown(struct call *c)
                   STR_ARG(name));
 }
 
-/* Its input as the model sent it does not fit. */
+/* Reports that the input does not match the schema. */
 static void call_fail_input(struct call *c, struct str input, const struct err *why)
 {
     if (!c->expanded.len)
@@ -164,7 +163,8 @@ static void call_fail_input(struct call *c, struct str input, const struct err *
     call_say_failure(c);
 }
 
-/* ExecuteExtraTool: from here on the call is that of the tool it names. False: it names none. */
+/* ExecuteExtraTool: turns the call into a call of the tool that it names. False if it names none.
+ */
 static bool call_redirect(struct call *c, struct str *input)
 {
     const struct json *args = NULL;
@@ -192,7 +192,7 @@ static bool call_redirect(struct call *c, struct str *input)
     return true;
 }
 
-/* A server may have connected since the step began. */
+/* Uses the current toolbox if a server has connected since the step began. */
 static void call_look_again(struct call *c)
 {
     struct extra_source *source = c->agent->spec.extra;
@@ -204,7 +204,7 @@ static void call_look_again(struct call *c)
     c->entry = toolbox_find(c->toolbox, c->name);
 }
 
-/* A tool that is not there may be one of a server that connects, or can be tried again. */
+/* True if the tool is missing because its server is still connecting or can be retried. */
 static bool call_comes_late(struct call *c, struct str input)
 {
     struct extra_source *source = c->agent->spec.extra;
@@ -229,7 +229,7 @@ static bool a_server_connects(const struct call *c)
     return source && source->state_of(source, c->name) == EXTRA_CONNECTING;
 }
 
-/* What cannot run gets its answer here. */
+/* Prepares the call; if it cannot run, it gets its result here. */
 static void call_prepare(struct call *c, const struct block *block)
 {
     struct str input = str_trim(block->input).len ? str_trim(block->input) : STR("{}");
@@ -261,7 +261,7 @@ static void call_prepare(struct call *c, const struct block *block)
     if (!c->entry) {
         if (call_comes_late(c, input))
             return;
-        call_look_again(c); /* after that look, lest it connects between the two */
+        call_look_again(c); /* once more: the server may have connected since the first look */
     }
     if (!c->entry) {
         buf_adds(&c->expanded, "{}");
@@ -303,7 +303,7 @@ struct call *call_new(const struct agent *a, const struct block *block, struct m
     return c;
 }
 
-/* ---- From here on: the call's own thread. ---- */
+/* ---- The call's own thread ---- */
 
 static struct event *call_event(const struct call *c, enum event_kind kind)
 {
@@ -331,7 +331,7 @@ static int call_ask_hooks(struct tool_call *tool_call, const char *event, struct
 {
     struct call *c = tool_call->agent;
 
-    /* Touches only what any thread may. */
+    /* uses only what any thread may use */
     return agent_ask_hooks((struct agent *)c->agent, event, members, c, c->cancel, ret_reason, err);
 }
 
@@ -357,7 +357,7 @@ void call_heed(struct call *c, const struct hook_outcome *o)
     }
 }
 
-/* The file this call changes, when there is a journal to keep it in; NULL. */
+/* The file that this call changes, or NULL if there is none or no journal to save it. */
 static const char *call_kept_file(struct call *c)
 {
     if (!(c->flags & TOOL_EDITS) || !c->agent->spec.journal)
@@ -365,7 +365,7 @@ static const char *call_kept_file(struct call *c)
     return arena_cstr(&c->arena, c->subject.text);
 }
 
-/* How it left the file: at once, and again when hooks (formatters) were at it. */
+/* Saves the file as the call left it; again after hooks (formatters) may have changed it. */
 static void call_keep_left(struct call *c)
 {
     struct journal *journal = c->agent->spec.journal;
@@ -418,7 +418,7 @@ static void call_run(struct call *c)
     }
     c->ran = true;
     start_ms = clock_mono_ms();
-    if (!c->entry->run) { /* TOOL_FINAL: the input is the output */
+    if (!c->entry->run) { /* TOOL_FINAL: the input is the result */
         buf_adds(&c->result.text, "The answer is taken.");
         return;
     }
@@ -431,7 +431,7 @@ static void call_run(struct call *c)
         call_fail(c, "%s gave more than %zu MB", c->entry->name, TOOL_MAX_TEXT >> 20);
 }
 
-/* A hook has put another result in the place of the tool's: a text, or what programs are given. */
+/* Applies a hook's replacement of the result: a text, or the tool's structured result. */
 static void call_take_output(struct call *c, const struct hook_outcome *o)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -464,7 +464,7 @@ static void call_after(struct call *c)
     call_hook_input(c, event, &w);
     if (event == HOOK_POST_TOOL_USE_FAILURE) {
         jw_kstr(&w, "error", buf_str(&c->result.text));
-        jw_kbool(&w, "is_interrupt", false); /* an interrupt does not wait for hooks */
+        jw_kbool(&w, "is_interrupt", false); /* hooks do not run after an interrupt */
     } else if (c->result.data.len) {
         jw_kraw(&w, "tool_response", buf_str(&c->result.data));
     } else {
@@ -484,7 +484,7 @@ static void call_after(struct call *c)
     }
 }
 
-/* A command has gone to another folder. */
+/* Runs CwdChanged hooks if the command changed the working directory. */
 static void call_tell_folder(struct call *c, const char *before)
 {
     CLEANUP(mem_freep) char *now = workspace_cwd(c->agent->spec.workspace);
@@ -506,7 +506,8 @@ static void call_tell_folder(struct call *c, const char *before)
     call_heed(c, &o);
 }
 
-/* Its server connects. False: the tool did not come, or the input does not fit it. */
+/* Waits for the tool's server. False if the tool did not appear or the input does not match its
+ * schema. */
 static bool call_await_tool(struct call *c)
 {
     struct extra_source *source = c->agent->spec.extra;
@@ -514,7 +515,7 @@ static bool call_await_tool(struct call *c)
 
     source->await(source, c->name, c->cancel);
     if (cancel_is_set(c->cancel)) {
-        call_fail(c, "The call was interrupted before its tool was there.");
+        call_fail(c, "The call was interrupted before its tool was available.");
         return false;
     }
     toolbox_unref(c->toolbox);
@@ -539,7 +540,7 @@ static bool call_await_tool(struct call *c)
     return true;
 }
 
-/* Who reads the transcript sees ExecuteExtraTool: the result says which tool it was. */
+/* Readers of the transcript see a call of ExecuteExtraTool, so the result names the actual tool. */
 static void call_name_tool(struct call *c)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(2 * TOOL_MAX_TEXT);
@@ -570,7 +571,7 @@ static void call_pipeline(struct call *c)
     if (leave < 0)
         return;
     if (cancel_is_set(c->cancel)) {
-        call_fail(c, "The call was interrupted; what it had done until then may have had effects.");
+        call_fail(c, "The call was interrupted; it may already have had effects.");
         return;
     }
     if (leave == 0)
@@ -597,11 +598,11 @@ static void call_thread(void *arg)
     c->duration_ms = clock_mono_ms() - c->start_ms;
     m->mail.kind = &call_mail_kind;
     m->call = c;
-    mailbox_send(to, &m->mail); /* the call is the agent's again */
+    mailbox_send(to, &m->mail); /* from here on the call belongs to the agent */
     mailbox_unref(to);
 }
 
-/* ---- The agent's thread. ---- */
+/* ---- The agent's thread ---- */
 
 static void call_emit_started(const struct call *c)
 {

@@ -1,6 +1,6 @@
 /*
- * May the call run? Hooks first, then rules and mode, then, if it can work at all, hooks that
- * answer for the user, and the user. The call's own thread.
+ * Decides whether a call may run: PreToolUse hooks, then rules and the permission mode, then, if
+ * the call can work at all, PermissionRequest hooks and the user. Runs on the call's own thread.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 
-/* 0 to continue, with the decision of the hooks; -1: the call has its result. */
+/* Runs the PreToolUse hooks. 0 with their decision; -1 if the call already has its result. */
 static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -31,7 +31,7 @@ static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_
     jw_init(&w, &json, 0);
     call_hook_input(c, HOOK_PRE_TOOL_USE, &w);
     jw_object_end(&w);
-    if (buf_check(&json, &err) < 0) { /* a guard that sees half a call has not let it pass */
+    if (buf_check(&json, &err) < 0) { /* a hook must not decide about a truncated input */
         call_deny(c, STR("The input is too long to be shown to a hook."));
         return -1;
     }
@@ -51,7 +51,7 @@ static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_
                   err.text);
         return -1;
     }
-    /* One call of several cannot be deferred. */
+    /* A call is deferred only if it is the only one of its answer. */
     if (o.decision == HOOK_DEFER && c->is_only) {
         c->deferred = true;
         call_fail(c, "A hook has deferred this call: it has not run.");
@@ -63,7 +63,7 @@ static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_
     return 0;
 }
 
-/* Permission updates that came with an answer. */
+/* Applies permission updates that came with an answer. */
 static void call_update_permissions(struct call *c, struct str json)
 {
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
@@ -79,9 +79,8 @@ static void call_update_permissions(struct call *c, struct str json)
         agent_notice(c->agent, LEVEL_WARNING, "%s", warnings.ptr[i]);
 }
 
-/* In auto mode only watching hooks see a refusal. They may let the model try once more; the call
- * itself stays refused. */
-/* answer: the reason for the denial, without the user having been asked. */
+/* Runs PermissionDenied hooks. In auto mode they are observers: they may let the model try again,
+ * but this call stays denied. answer: the reason for a denial without asking the user. */
 static void call_tell_denied(struct call *c, const struct permit_answer *answer)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -108,8 +107,8 @@ static void call_tell_denied(struct call *c, const struct permit_answer *answer)
         call_fail(c, "%s\nYou may try this call again.", buf_cstr(&why));
 }
 
-/* The input that an answer brings, if any: forbidden input stays forbidden, even if allowed by the
- * answer. -1: the call has its result. */
+/* Replaces the input if the answer has a new one. Deny rules apply to the new input as well. -1 if
+ * the call has its result. */
 static int call_take_input(struct call *c, struct str input, const char *changed)
 {
     struct permit_answer answer;
@@ -131,7 +130,7 @@ static int call_take_input(struct call *c, struct str input, const char *changed
     return -1;
 }
 
-/* Hooks that answer permission requests: 1 allowed, -1 denied, 0 no opinion. */
+/* Runs PermissionRequest hooks. 1: allowed, -1: denied, 0: no decision. */
 static int call_ask_hooks(struct call *c, struct str suggestions)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -164,7 +163,7 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     return 1;
 }
 
-/* Before the user is asked: fires the notification hooks. */
+/* Runs Notification hooks before the user is asked. */
 static void call_tell_asked(const struct call *c, struct asker *asker)
 {
     CLEANUP(buf_release) struct buf message = BUF_INIT(1000);
@@ -175,7 +174,8 @@ static void call_tell_asked(const struct call *c, struct asker *asker)
     agent_tell(c->agent, "permission_prompt", /*title=*/NULL, buf_str(&message));
 }
 
-/* Only of what the model has read, or could read without a question, is anything told to it. */
+/* Whether the check may report details about the file: only if the model has read it or could read
+ * it without asking. */
 static bool call_may_look(struct call *c, const struct rule_subject *subject)
 {
     CLEANUP(mem_freep) char *path = mem_dup(subject->text.ptr, subject->text.len);
@@ -192,8 +192,8 @@ static bool call_may_look(struct call *c, const struct rule_subject *subject)
     return answer.verdict == PERMIT_ALLOW;
 }
 
-/* Do not ask about a call that cannot work, such as an edit of a text that is not there. True: it
- * cannot, and the result says why. */
+/* Runs the tool's check, so that the user is not asked about a call that cannot work, such as an
+ * edit of a text that does not exist. True if it cannot; the result says why. */
 static bool call_is_vain(struct call *c, const struct rule_subject *subject)
 {
     struct tool_call tool_call = call_for_tool(c);
@@ -206,7 +206,7 @@ static bool call_is_vain(struct call *c, const struct rule_subject *subject)
     return c->result.is_error;
 }
 
-/* Only the user can decide. As call_leave(). */
+/* Asks for a decision that only the user can make. Returns the same as call_leave(). */
 int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
@@ -243,8 +243,8 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     if (!asker)
         err_set(&err, ERR_UNSUPPORTED, "there is no user to ask");
     else if (asker->put(asker, &ask, c->cancel, &answer, &err) == 0)
-        (void)cancel_check(c->cancel, &err);   /* an answer after an interrupt does not count */
-    c->start_ms += clock_mono_ms() - asked_ms; /* the time of who was asked is not the call's */
+        (void)cancel_check(c->cancel, &err);   /* an answer after an interrupt is ignored */
+    c->start_ms += clock_mono_ms() - asked_ms; /* waiting for the user is not the call's time */
     switch (err.code) {
     case ERR_NONE:
         break;
@@ -253,7 +253,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
         c->unanswered = true;
         call_fail(
             c,
-            "This command requires approval, and there is no user to ask in this run (%s). Do it "
+            "This command requires approval, but there is no user to ask in this run (%s). Do it "
             "another way, or say what you would need.",
             why->reason);
         call_tell_denied(c, why);
@@ -277,7 +277,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     return 0;
 }
 
-/* Rules, mode, permission from hooks, and last the user. */
+/* Decides by rules, mode, hooks, and finally the user. */
 static int call_permission(struct call *c, enum hook_decision hooks_say, struct str reason)
 {
     struct permit_answer answer;
@@ -285,7 +285,8 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
-    /* A hook that asks for the user is concerned about the command, whatever it would change. */
+    /* A hook that wants the user to be asked has doubts about the command, not about its effects.
+     */
     if (answer.has_trial && hooks_say != HOOK_ALLOW && hooks_say != HOOK_ASK) {
         switch (call_try(c, &subject, &answer)) {
         case CALL_TRIED:
@@ -306,7 +307,7 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
         call_tell_denied(c, &answer);
         return -1;
     }
-    /* A tool whose purpose is to ask the user asks by itself (AskUserQuestion, ExitPlanMode). */
+    /* Tools that ask the user themselves (AskUserQuestion, ExitPlanMode). */
     if (c->flags & TOOL_PERSON && answer.verdict == PERMIT_ASK && !answer.by_rule)
         return 0;
     if (hooks_say == HOOK_ASK) {

@@ -1,7 +1,8 @@
 /*
- * A command that no rule decides about runs on trial (guard/trial.h), and what it would change or
- * reach is decided about instead of its text: call_try() is that page. An effect is judged as an
- * edit of its file is, by the same rules and modes. The call's own thread.
+ * Trial runs (guard/trial.h): a command that no rule covers runs on trial, and permission is
+ * decided for what it would change or reach instead of for its text. Start with call_try(). An
+ * effect is judged like an edit of the file, by the same rules and modes. Runs on the call's own
+ * thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 
-#define CALL_MAX_RUNS 8 /* with one thing more granted each time */
+#define CALL_MAX_RUNS 8 /* each run is granted one more thing */
 
-/* The result of an earlier run is no result. */
+/* Discards the result of the previous trial run. */
 static void begin_again(struct call *c)
 {
     tool_result_release(&c->result);
@@ -43,7 +44,7 @@ static int run_on_trial(struct call *c, struct trial *t, struct err *err)
     return 0;
 }
 
-/* What the command has changed is there now: so may be the folder that it went to. */
+/* Moves to the command's working directory, which exists only now that the changes were applied. */
 static void settle_folder(struct call *c, const struct trial *t)
 {
     struct workspace *w = c->agent->spec.workspace;
@@ -84,7 +85,7 @@ static enum call_tried refuse(struct call *c, const struct permit_answer *answer
 
 struct judged {
     struct permit *permit;
-    struct permit_answer *answer; /* the strictest so far */
+    struct permit_answer *answer; /* the strictest answer so far */
 };
 
 static bool is_denied(const struct permit_answer *answer)
@@ -92,7 +93,7 @@ static bool is_denied(const struct permit_answer *answer)
     return answer->verdict == PERMIT_DENY && !answer->unasked;
 }
 
-/* An effects_gone_fn; false: it is denied, and nothing is stricter. */
+/* An effects_gone_fn. False stops the loop: the path is denied, and nothing is stricter. */
 static bool judge_path(void *arg, const char *path)
 {
     const struct judged *j = arg;
@@ -108,7 +109,7 @@ static bool judge_path(void *arg, const char *path)
     return !is_denied(&answer);
 }
 
-/* Each as an edit: the strictest answer counts. *ret is that answer. */
+/* Judges each effect like an edit; *ret is the strictest answer. */
 static void judge_effects(struct call *c, const struct effects *e, struct permit_answer *ret)
 {
     struct judged j = {c->agent->spec.permit, ret};
@@ -159,7 +160,7 @@ static enum call_tried apply(struct call *c, struct trial *t)
     return stands(c, t);
 }
 
-/* Plan mode: the command has run, and nothing of it stays. */
+/* Plan mode: the command has run, but its changes are discarded. */
 static enum call_tried throw_away(struct call *c, const struct effects *e)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
@@ -197,7 +198,7 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
     buf_add(&input, buf_str(&c->expanded));
     if (call_ask(c, subject, &answer) < 0)
         return CALL_REFUSED;
-    /* The user may have allowed a different command, and has not seen the effects of that one. */
+    /* If the user allowed a different command, its effects are not known yet. */
     if (!str_eq(buf_str(&input), buf_str(&c->expanded))) {
         begin_again(c);
         return CALL_ALLOWED;
@@ -205,7 +206,7 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
     return apply(c, t);
 }
 
-/* ---- what it wanted ---- */
+/* ---- access to files and hosts ---- */
 
 static void write_wanted(const struct trial_wanted *w, struct buf *ret)
 {
@@ -242,8 +243,8 @@ static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
 #pragma GCC diagnostic pop
 }
 
-/* What it wanted, as the subject of a tool's rules: a file is judged as Read would be, a host as
- * WebFetch. False: about sockets and the whole network there are no rules. */
+/* What the command tried to reach as the subject of rules: a file as for Read, a host as for
+ * WebFetch. False for sockets and the whole network, which no rule covers. */
 static bool subject_of(const struct trial_wanted *w, struct rule_subject *ret)
 {
     const char *port;
@@ -263,7 +264,7 @@ static bool subject_of(const struct trial_wanted *w, struct rule_subject *ret)
     }
 }
 
-/* By the rules, and a host by the settings of the sandbox, too. */
+/* Decides by the rules, for a host also by the sandbox settings. */
 static void judge_wanted(struct call *c, const struct trial_wanted *w,
                          const struct rule_subject *subject, struct permit_answer *ret)
 {
@@ -283,7 +284,7 @@ static void judge_wanted(struct call *c, const struct trial_wanted *w,
     }
 }
 
-/* The answer always allows this file or host from now on, for every command. */
+/* Permission granted here is valid for this file or host in all later commands. */
 static enum call_tried decide_wanted(struct call *c, const struct trial *t)
 {
     enum permit_mode mode = permit_mode(c->agent->spec.permit);
@@ -307,7 +308,7 @@ static enum call_tried decide_wanted(struct call *c, const struct trial *t)
     return call_ask(c, has_rules ? &subject : NULL, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
 }
 
-/* Only the question about the command itself remains. */
+/* Ends the trial, so that the user is asked about the command itself. */
 static enum call_tried give_up(struct call *c, struct permit_answer *why, const char *reason)
 {
     begin_again(c);

@@ -1,5 +1,6 @@
 /*
- * Capping: lines stay whole where they can, characters always. Any thread.
+ * Limits the size of results. Cuts at line ends where possible and never inside a character. Any
+ * thread.
  */
 #include "agent/cap.h"
 
@@ -9,7 +10,7 @@
 #include "base/file.h"
 #include "guard/workspace.h"
 
-/* A cut that keeps whole lines where there are lines near enough. */
+/* The head of the text, cut at a line end if there is one near. */
 static struct str cap_head(struct str text, size_t max)
 {
     struct str head = str_clip(text, max);

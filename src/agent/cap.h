@@ -1,5 +1,5 @@
 /*
- * Results that are too long to show: the model gets head and tail, a file the whole.
+ * Limits tool results: the model gets the head and the tail, and a file has the whole text.
  */
 #pragma once
 
@@ -10,5 +10,6 @@
 struct buf;
 struct workspace;
 
-/* Cuts a text longer than max and says where all of it is; name: of the file. Any thread. */
+/* If the text is longer than max, cuts it and names the file that has all of it. name: the file's
+ * base name. Any thread. */
 void cap_text(struct workspace *w, struct str name, size_t max, struct buf *text);

@@ -1,5 +1,6 @@
 /*
- * compact: when, and in which order. Nothing is changed in memory before it is on disk.
+ * compact: when a conversation is compacted, and the order of the steps. Nothing changes in memory
+ * before it is on disk.
  */
 #include "agent/compact.h"
 
@@ -24,8 +25,8 @@
 #include "sync/cancel.h"
 
 #define COMPACT_FAILURES 3
-#define COMPACT_FOR_ROOM 2           /* in a row, until an answer comes */
-#define COMPACT_LEAST ((size_t)4000) /* bytes that are worth a summary */
+#define COMPACT_FOR_ROOM 2           /* consecutive attempts without an answer in between */
+#define COMPACT_LEAST ((size_t)4000) /* bytes: less is not worth a summary */
 
 /* One compaction. */
 struct compact {
@@ -34,11 +35,11 @@ struct compact {
     struct room room;
     struct str trigger;
     struct str instructions;
-    bool goes_on; /* in the middle of a turn */
+    bool goes_on; /* a turn is running and continues afterwards */
     int64_t start_ms;
-    size_t first;             /* message that stays */
-    struct buf words;         /* the summary, as the model wrote it */
-    struct attached attached; /* the summary's message first */
+    size_t first;             /* index of the first message that stays */
+    struct buf words;         /* the summary as written by the model */
+    struct attached attached; /* the first block is the summary */
     int64_t pre_tokens, post_tokens;
     char boundary[ID_UUID_LEN + 1];
 };
@@ -63,7 +64,8 @@ static void compact_begin(struct compact *c, struct agent *a, struct turn *t, st
     id_uuid(c->boundary);
 }
 
-/* The newest messages stay, but never more than a quarter of all. Returns the bytes that do not. */
+/* Chooses the newest messages that stay, at most a quarter of the conversation. Returns the size of
+ * the rest. */
 static size_t compact_cut(struct compact *c)
 {
     struct history *h = &c->agent->history;
@@ -104,8 +106,8 @@ static int compact_ask_hooks(struct compact *c, struct err *err)
     if (o.stop || o.decision == HOOK_DENY) {
         const struct buf *why = o.stop && o.stop_reason.len ? &o.stop_reason : &o.reason;
 
-        return err_set(err, ERR_DENIED, "a hook keeps the conversation from being compacted%s%s",
-                       why->len ? ": " : "", buf_cstr(why));
+        return err_set(err, ERR_DENIED, "a hook blocked the compaction%s%s", why->len ? ": " : "",
+                       buf_cstr(why));
     }
     return 0;
 }
@@ -138,7 +140,7 @@ static void compact_say(struct compact *c, struct buf *ret)
              c->post_tokens);
 }
 
-/* failed: NULL when it is done. */
+/* failed: the reason, or NULL on success. */
 static void compact_emit(struct compact *c, enum event_kind kind, const struct err *failed)
 {
     struct event *e = agent_event(c->agent, kind);
@@ -162,7 +164,7 @@ static void compact_emit(struct compact *c, enum event_kind kind, const struct e
     agent_emit(c->agent, e, c->turn->cancel);
 }
 
-/* ---- What takes the place of the old messages ---- */
+/* ---- The replacement of the old messages ---- */
 
 static void compact_write_summary(struct compact *c)
 {
@@ -172,7 +174,7 @@ static void compact_write_summary(struct compact *c)
     char uuid[ID_UUID_LEN + 1];
 
     buf_addf(&text,
-             "This conversation goes on from an earlier part that was replaced by its summary:\n\n"
+             "This conversation continues an earlier one that was replaced by its summary:\n\n"
              "%s\n\n",
              buf_cstr(&c->words));
     if (a->spec.transcript_path && *a->spec.transcript_path)
@@ -190,8 +192,8 @@ static void compact_write_summary(struct compact *c)
                          }));
 }
 
-/* As many tokens a byte as there were before, within reason: prose has five bytes a token, tables
- * have two. */
+/* Estimates tokens by the ratio of bytes to tokens before, within limits: prose has about five
+ * bytes per token, tables two. */
 static int64_t compact_estimate(const struct compact *c)
 {
     const struct agent *a = c->agent;
@@ -245,7 +247,7 @@ static int compact_keep(struct compact *c, struct err *err)
     return r;
 }
 
-/* What the work is judged by is not left to a summary. */
+/* Lets the referee add the criteria it decides by, so that they do not depend on the summary. */
 static void compact_restate(struct compact *c)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(REFEREE_MAX_TEXT);
@@ -275,7 +277,7 @@ static int compact_work(struct compact *c, struct err *err)
     history_compact(&a->history, c->attached.blocks.ptr, c->attached.blocks.len, c->first);
     attach_done(a, &c->attached);
     extra_attached(a);
-    a->last_input_tokens = c->post_tokens; /* until a call tells better */
+    a->last_input_tokens = c->post_tokens; /* an estimate until the next call */
     a->last_bytes = a->history.bytes;
     mem_trim();
     compact_tell_hooks(c);
@@ -296,14 +298,14 @@ static int compact_run(struct compact *c, struct err *err)
     return r;
 }
 
-/* ---- Unasked ---- */
+/* ---- Automatic compaction ---- */
 
 static void compact_count(struct agent *a, bool failed)
 {
     a->compact_failures = failed ? a->compact_failures + 1 : 0;
     if (a->compact_failures == COMPACT_FAILURES)
         agent_notice(a, LEVEL_WARNING,
-                     "%d compactions in a row were in vain: from here on the conversation is only "
+                     "%d compactions in a row failed: from here on the conversation is only "
                      "compacted when you ask for it (/compact)",
                      COMPACT_FAILURES);
 }
@@ -313,8 +315,8 @@ static bool compact_is_automatic(const struct agent *a, const struct room *room)
     return room->automatic && a->compact_failures < COMPACT_FAILURES;
 }
 
-/* One that follows another after a single call has made no room, and neither has one that leaves
- * the conversation as long as it may be. */
+/* Counts as failed if it made no room: if it follows another one after a single call, or the
+ * conversation is still at its limit. */
 static int compact_unasked(struct agent *a, struct turn *t, struct err *err)
 {
     CLEANUP(compact_release) struct compact c;
@@ -324,7 +326,7 @@ static int compact_unasked(struct agent *a, struct turn *t, struct err *err)
     compact_begin(&c, a, t, STR("auto"));
     c.goes_on = true;
     if (!compact_cut(&c))
-        return err_set(err, ERR_CONTEXT_FULL, "there is nothing to sum up");
+        return err_set(err, ERR_CONTEXT_FULL, "there is nothing to summarize");
     r = compact_run(&c, err);
     if (r < 0 && err->code == ERR_DENIED && t->stopped)
         buf_adds(&t->note, err->text);
@@ -352,7 +354,7 @@ int compact_when_due(struct agent *a, struct turn *t, struct err *err)
     if (compact_is_automatic(a, &room)) {
         if (tokens < room.compact_at || compact_unasked(a, t, &why) == 0 ||
             why.code != ERR_CANCELLED)
-            return 0; /* if it still does not fit, the provider reports it */
+            return 0; /* if it still does not fit, the provider will say so */
         *err = why;
         return -1;
     }
@@ -377,7 +379,7 @@ bool compact_for_room(struct agent *a, struct turn *t)
     return compact_unasked(a, t, &err) == 0;
 }
 
-/* ---- Asked for ---- */
+/* ---- /compact ---- */
 
 int compact_asked(struct agent *a, struct turn *t, struct str instructions, struct buf *ret,
                   struct err *err)

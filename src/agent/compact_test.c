@@ -489,7 +489,7 @@ static const struct {
      "step\n  if-prompt \"Write that summary now\"\n  sticky\n  call Big {}\n" LONG
      "step\n  if-result \"big\"\n  text done\n",
      NULL, NULL, false, NULL, "TSDrcFnSDE", END_COMPLETED, "done", NULL,
-     "the model called a tool instead of summing up"},
+     "the model called a tool instead of summarizing"},
     {"too long, says the provider",
      SUMMARY "step\n  call Big {}\n"
              "step\n  fault status 400 \"prompt is too long: 9 tokens > 8 maximum\"\n  text done\n",

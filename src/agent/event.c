@@ -1,5 +1,5 @@
 /*
- * Events: making, sharing, merging. An event owns all it says, in its arena.
+ * Events: creating, sharing, merging. An event owns everything it points to, in its arena.
  */
 #include "agent/event.h"
 
@@ -77,7 +77,8 @@ static const struct {
     [END_ABORTED_TOOLS] = {"aborted_tools", "error_during_execution"},
     [END_PROMPT_TOO_LONG] = {"prompt_too_long", "success"},
     [END_API_ERROR] = {"api_error", "success"},
-    [END_MODEL_ERROR] = {"model_error", "success"}, /* an answer that is an error, as the API's */
+    [END_MODEL_ERROR] = {"model_error",
+                         "success"}, /* reported as an answer that is an error, like an API error */
     [END_HOOK_STOPPED] = {"hook_stopped", "success"},
     [END_TOOL_DEFERRED] = {"tool_deferred", "success"},
     [END_STOP_HOOK_PREVENTED] = {"stop_hook_prevented", "success"},

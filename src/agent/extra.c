@@ -1,7 +1,7 @@
 /*
- * Texts about extra tools and the settings of their search. Descriptions and names are a server's
- * words: they are kept short, on one line where a line is meant, and cannot end the element that
- * they stand in.
+ * The texts about deferred tools, and the settings of their search. Descriptions and names come
+ * from servers: they are truncated, reduced to one line where necessary, and escaped so that they
+ * cannot close the element around them.
  */
 #include "agent/extra.h"
 
@@ -30,7 +30,7 @@ static double share(const struct conf *conf, const char *key, const char *variab
     return value >= 0 && value <= 1 ? value : otherwise;
 }
 
-/* "true", "false", "auto", "auto:15"; what makes no sense is as if it were not there. */
+/* Parses "true", "false", "auto", "auto:15". Returns false for anything else, which is ignored. */
 static bool mode_parse(struct str text, struct extra_settings *ret)
 {
     int64_t percent = EXTRA_PERCENT;
@@ -94,8 +94,6 @@ void extra_settings_read(const struct conf *conf, struct extra_settings *ret)
         ret->mode = EXTRA_OFF;
 }
 
-/* ---- Texts ---- */
-
 void extra_servers_release(struct extra_servers *s)
 {
     vec_release(&s->list);
@@ -110,7 +108,8 @@ struct str extra_short_name(const struct tool_entry *e)
     if (!e->server || !str_starts(rest, STR("mcp__")))
         return rest;
     rest = str_from(rest, 5);
-    /* The part of the server is as long as its name: every other character is an underscore. */
+    /* The server part has as many characters as the server's name; special ones became underscores.
+     */
     end = strlen(e->server);
     if (rest.len > end + 2 && str_starts(str_from(rest, end), STR("__")))
         return str_from(rest, end + 2);
@@ -129,7 +128,7 @@ static struct str first_sentence(struct str text)
     return text;
 }
 
-/* One line of it, with any content. */
+/* Appends the text as one line. */
 static void add_plain(struct buf *ret, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -173,7 +172,7 @@ void extra_write_line(const struct tool_entry *e, struct buf *ret)
     }
 }
 
-/* Nothing inside closes the element. */
+/* Appends the text so that nothing in it closes the element. */
 static void add_inside(struct buf *ret, struct str text)
 {
     static const char tag[] = "</tool";

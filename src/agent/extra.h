@@ -1,9 +1,11 @@
 /*
- * Extra tools: deferred rows of a toolbox, which the model finds with SearchExtraTools and calls
- * with ExecuteExtraTool, so that a request does not grow with them.
+ * Deferred tools ("extra tools"): rows of a toolbox that are not part of the request. The model
+ * finds them with SearchExtraTools and calls them with ExecuteExtraTool, so that requests stay
+ * small.
  *
- * Here is what the search tool, the reminders (extra_news.h) and the host have in common: the
- * settings, the source of tools that come late, and the texts that describe a tool. Any thread.
+ * This header has what the search tool, the reminders (extra_news.h) and the host share: the
+ * settings, the source of tools that become available later, and the texts that describe a tool.
+ * Any thread.
  */
 #pragma once
 
@@ -25,8 +27,8 @@ struct tool_entry;
 
 enum extra_mode {
     EXTRA_ON,
-    EXTRA_OFF,  /* all tools are part of the request */
-    EXTRA_AUTO, /* ON when the tools would fill more than `percent` of the window */
+    EXTRA_OFF,  /* all tools are in the request */
+    EXTRA_AUTO, /* EXTRA_ON if the tools would fill more than `percent` of the window */
 };
 
 struct extra_settings {
@@ -37,7 +39,7 @@ struct extra_settings {
     double prefetch_min;
 };
 
-/* The setting toolSearch and its environment variables. */
+/* Reads the setting toolSearch and its environment variables. */
 void extra_settings_read(const struct conf *conf, struct extra_settings *ret);
 
 enum extra_state {
@@ -50,8 +52,8 @@ enum extra_state {
 struct extra_server {
     struct str name;
     enum extra_state state;
-    struct str code, error;  /* of FAILED: "ECONNREFUSED", and a sentence */
-    struct str instructions; /* of CONNECTED: what it tells the model; may be empty */
+    struct str code, error;  /* if EXTRA_FAILED: "ECONNREFUSED", and a sentence */
+    struct str instructions; /* if EXTRA_CONNECTED: the server's text for the model; may be empty */
 };
 
 struct extra_servers {
@@ -60,24 +62,25 @@ struct extra_servers {
 };
 void extra_servers_release(struct extra_servers *s);
 
-/* Where tools come from that were not there from the beginning; the host implements it. Any
- * thread. */
+/* The source of tools that become available later; implemented by the host. Any thread. */
 struct extra_source {
-    /* The tools as they are now; a reference of yours. */
+    /* Returns the current tools; the caller owns the reference. */
     struct toolbox *(*toolbox)(struct extra_source *self);
     void (*servers)(struct extra_source *self, struct extra_servers *ret);
-    /* Of the server that a tool of this name would be from; CONNECTED, too, when there is none. */
+    /* State of the server that a tool of this name belongs to; EXTRA_CONNECTED if there is none. */
     enum extra_state (*state_of)(struct extra_source *self, struct str tool);
-    /* Waits until the servers of these tools (blanks between; empty: all servers) have connected or
-     * failed, and tries those named again that have failed. */
+    /* Waits until the servers of these tools (separated by blanks; empty = all servers) have
+     * connected or failed. Retries failed servers that are named. */
     void (*await)(struct extra_source *self, struct str tools, struct cancel *cancel);
 };
 
 /* "Send a message to a channel. Parameters: channel*, text*, thread_ts" */
 void extra_write_line(const struct tool_entry *e, struct buf *ret);
-/* <tool name="…" server="…"> with the description and the schema. */
+/* Writes <tool name="…" server="…"> with description and schema. */
 void extra_write_entry(const struct tool_entry *e, struct buf *ret);
-/* "mcp__slack__send_message" without what its server's line says already: "send_message". */
+/* The name without the prefix that is clear from its server: "mcp__slack__send_message" gives
+ * "send_message". */
 struct str extra_short_name(const struct tool_entry *e);
-/* "Still connecting: a. Needs login: b (user: /mcp). Failed: c (ECONNREFUSED)."; or nothing. */
+/* "Still connecting: a. Needs login: b (user: /mcp). Failed: c (ECONNREFUSED)." Appends nothing if
+ * all are connected. */
 void extra_write_states(const struct extra_servers *servers, struct buf *ret);

@@ -1,6 +1,6 @@
 /*
- * A delta is the difference between the toolbox and what the model knows. The first one is the
- * announcement, which also says how to find and call the tools; it fits one percent of the window.
+ * A delta is the difference between the toolbox and what the model knows. The first delta announces
+ * all tools and says how to find and call them. It is limited to one percent of the window.
  */
 #include "agent/extra_news.h"
 
@@ -24,15 +24,15 @@
 
 #define NEWS_MIN_CHARS 2000
 #define NEWS_MAX_CHARS 8000
-#define NEWS_MERGE_MS 2000 /* a tool that is gone for a shorter time is not missed */
+#define NEWS_MERGE_MS 2000 /* a tool that comes back within this time was not missing */
 #define NEWS_MAX_HINTED 500
 #define NEWS_KEPT_HINTED 400
 #define NEWS_HINTS 3
-#define NEWS_HINT_CHARS 2000 /* of prompt and answer, each */
-#define NEWS_SHOWN 5         /* entries after a compaction */
+#define NEWS_HINT_CHARS 2000 /* of prompt and answer each */
+#define NEWS_SHOWN 5         /* entries shown after a compaction */
 #define NEWS_SHOWN_BYTES ((size_t)8 << 10)
 #define NEWS_MAX_INSTRUCTIONS 2048
-#define TOLD_BEFORE ((void *)2) /* by an earlier process, and how it was described is not known */
+#define TOLD_BEFORE ((void *)2) /* announced by an earlier process; its description is unknown */
 
 static const char how_to[] =
     "More tools than those listed can be used in this session. Find one with SearchExtraTools "
@@ -66,10 +66,10 @@ static void keep_line(struct agent *a, struct str json)
 /* ---- A delta ---- */
 
 struct delta {
-    VEC(const struct tool_entry *) added; /* by server */
+    VEC(const struct tool_entry *) added; /* sorted by server */
     struct strv names, readded, removed, changed, lines;
     struct extra_servers servers;
-    bool is_whole; /* complete, as if it were the first one */
+    bool is_whole; /* lists all tools, like the first one */
 };
 
 static void delta_release(struct delta *d)
@@ -110,7 +110,7 @@ static void states_text(const struct extra_servers *servers, struct buf *ret)
     extra_write_states(servers, ret);
 }
 
-/* Names that are gone, except those that may be back in a moment. */
+/* Names that were removed, except those missing for less than NEWS_MERGE_MS. */
 static void delta_removed(struct agent *a, struct delta *d)
 {
     struct extra_news *n = &a->extra;
@@ -168,7 +168,7 @@ static size_t group_end(const struct delta *d, size_t from)
     return to;
 }
 
-/* "slack (12): send_message, … and 10 more": at most so many names. */
+/* Writes "slack (12): send_message, … and 10 more" with at most this many names. */
 static void write_group(const struct delta *d, size_t from, size_t to, size_t most, struct buf *ret)
 {
     const char *server = d->added.ptr[from]->server;
@@ -195,7 +195,7 @@ static size_t groups_size(const struct delta *d, size_t most)
     return bytes;
 }
 
-/* All groups get as many names as the budget allows the largest ones. */
+/* Finds the number of names per group that fits the budget. */
 static void delta_lines(struct delta *d, size_t budget)
 {
     size_t low = 0;
@@ -298,7 +298,7 @@ static void delta_say(const struct delta *d, size_t budget, struct buf *ret)
     for (size_t i = 0; i < d->lines.len; i++)
         buf_addf(&text, "\n%s", d->lines.ptr[i]);
     add_names(&text, "Removed", &d->removed, budget);
-    add_names(&text, "Described in another way", &d->changed, budget);
+    add_names(&text, "Changed descriptions", &d->changed, budget);
     extra_write_states(&d->servers, &states);
     if (states.len)
         buf_addf(&text, "\n%s", buf_cstr(&states));
@@ -314,7 +314,7 @@ static size_t budget_of(const struct agent *a)
                                     : (size_t)chars;
 }
 
-/* From here on the model knows this. */
+/* Records that the model knows this. */
 static void delta_keep(struct agent *a, const struct delta *d)
 {
     struct extra_news *n = &a->extra;
@@ -337,7 +337,7 @@ static void delta_keep(struct agent *a, const struct delta *d)
     states_text(&d->servers, &n->states);
 }
 
-/* How servers describe themselves. */
+/* Adds the servers' own descriptions. */
 static void say_instructions(struct agent *a, const struct extra_servers *servers)
 {
     struct extra_news *n = &a->extra;
@@ -512,9 +512,9 @@ void extra_note_call(struct agent *a, const struct call *c)
     }
 }
 
-/* ---- Over a compaction ---- */
+/* ---- Compaction ---- */
 
-/* The extra tool that a tool_use block calls; NULL: none. */
+/* The deferred tool that a tool_use block calls, or NULL. */
 static const struct tool_entry *called_by(const struct agent *a, const struct block *b)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -592,7 +592,7 @@ void extra_attached(struct agent *a)
     map_release(&a->extra.told);
     a->extra.told = (struct map)MAP_INIT;
     delta_keep(a, &d);
-    map_release(&a->extra.instructed); /* said again with the next step */
+    map_release(&a->extra.instructed); /* repeated with the next step */
     a->extra.instructed = (struct map)MAP_INIT;
 }
 
@@ -608,7 +608,7 @@ void extra_write_found(struct agent *a, struct buf *ret)
     jw_array_end(&w);
 }
 
-/* ---- Earlier announcements ---- */
+/* ---- Announcements in transcripts ---- */
 
 bool extra_is_news(struct str type)
 {

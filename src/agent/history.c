@@ -1,7 +1,6 @@
 /*
- * The conversation. A draft that was sent and got no answer (an API failure) is opened again when
- * more text is added: a copy replaces it, because sent messages may be shared and remember their
- * bytes.
+ * The conversation. If a draft was sent without getting an answer (an API failure) and more text is
+ * added, a copy replaces it, because sent messages may be shared and remember their bytes.
  */
 #include "agent/history.h"
 
@@ -28,7 +27,7 @@ static size_t history_block_bytes(const struct block *b)
 
     for (size_t i = 0; i < b->content_len; i++)
         n += history_block_bytes(&b->content[i]);
-    /* An image costs about this many bytes' worth of tokens, whatever its size. */
+    /* Images cost about as many tokens as this many bytes of text, whatever their size. */
     return b->kind == BLOCK_IMAGE ? n + 6000 : n + b->data.len;
 }
 
@@ -83,7 +82,7 @@ void history_answer(struct history *h, const struct block *result)
     h->bytes += history_block_bytes(result);
     h->media += history_result_media(result);
     mem_freep(&h->open.ptr[0]);
-    for (size_t i = 0; i < h->open.len; i++) /* with the NULL after the last */
+    for (size_t i = 0; i < h->open.len; i++) /* including the terminating NULL */
         h->open.ptr[i] = h->open.ptr[i + 1];
     h->open.len--;
 }
@@ -154,7 +153,7 @@ size_t history_bytes(const struct history *h, size_t first)
 
 void history_recount(struct history *h)
 {
-    h->epoch = 0; /* sizes of the old messages must not be sent */
+    h->epoch = 0; /* a new epoch: the provider must not rely on the old messages */
     h->bytes = history_bytes(h, 0);
     h->media = h->draft ? history_count_media(h->draft) : 0;
     VEC_EACH(&h->list, m) {
@@ -162,7 +161,7 @@ void history_recount(struct history *h)
     }
 }
 
-/* The results of a user message against the calls of the assistant's before it. */
+/* Checks the results in a user message against the calls of the message before it. */
 static int history_check_pair(const struct message *calls, const struct message *results,
                               struct err *err)
 {

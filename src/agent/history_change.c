@@ -1,10 +1,9 @@
 /*
- * Changes of earlier parts of a conversation: summarizing the older part, shortening a result,
- * removing or replacing a middle part.
+ * Changes to earlier parts of a conversation: replacing the older part by a summary, replacing a
+ * result by a stub, removing a middle part.
  *
- * The one idea: messages are never changed, only replaced, because sent messages may be shared and
- * remember their bytes; and cuts are made only where nothing before belongs to later messages.
- * Agent thread.
+ * Messages are never modified, only replaced, because sent messages may be shared and remember
+ * their bytes. Cuts are made only where no earlier message belongs to a later one. Agent thread.
  */
 #include <string.h>
 
@@ -27,7 +26,7 @@ static void add_all(struct message *to, const struct message *from)
 
 /* ---- Compaction ---- */
 
-/* Words that answer no call, or an answer: nothing before belongs to it. */
+/* True if nothing before the message belongs to it: an answer, or user text without results. */
 static bool can_lead(const struct message *m)
 {
     return m->role == ROLE_ASSISTANT || !message_count(m, BLOCK_TOOL_RESULT);
@@ -67,7 +66,7 @@ void history_entries(const struct history *h, size_t first, struct strv *ret)
     }
 }
 
-/* Puts these in the place of all messages; takes the references. */
+/* Replaces all messages by these; takes the references. */
 static void history_set(struct history *h, struct message_list *list)
 {
     VEC_EACH(&h->list, m) {
@@ -101,7 +100,7 @@ void history_compact(struct history *h, const struct block *blocks, size_t count
     history_set(h, &list);
 }
 
-/* ---- Another one ---- */
+/* ---- Replacing everything ---- */
 
 void history_replace(struct history *h, struct message *const *list, size_t count)
 {
@@ -113,7 +112,7 @@ void history_replace(struct history *h, struct message *const *list, size_t coun
     h->list.len = 0;
     message_unref(h->draft);
     h->draft = NULL;
-    history_recount(h); /* of nothing */
+    history_recount(h); /* resets the counts */
     history_restore(h, list, count);
 }
 
@@ -160,7 +159,7 @@ static void name_all(struct map *entries, const struct message *m, bool only_res
     }
 }
 
-/* An answer and the results of its calls go together, whichever of them was named. */
+/* Adds the whole answer and the results of its calls when any of them is named. */
 static void widen(const struct history *h, struct map *entries)
 {
     for (size_t i = 0; i < h->list.len; i++) {
@@ -186,7 +185,7 @@ static struct message *without(const struct message *m, const struct map *entrie
     return rest;
 }
 
-/* The rest: adjacent user messages become one. */
+/* The remaining messages; adjacent user messages are merged. */
 static void snip_rest(const struct history *h, const struct map *entries, struct message_list *ret)
 {
     VEC_EACH(&h->list, it) {

@@ -1,6 +1,7 @@
 /*
- * Images and documents that a model or its provider does not take: found, and left out. The
- * replacement is returned, so that it can be stored and a later load leaves them out, too.
+ * Images and documents that a model or its provider rejects: finds them and replaces them by text.
+ * The replacements are returned to the caller, which stores them so that a later load applies them
+ * too.
  */
 #include "agent/history.h"
 #include "base/arena.h"
@@ -56,7 +57,7 @@ static struct str left_out(const struct block *b)
                : STR("[The file is left out: it cannot be given to this model.]");
 }
 
-/* All of a result as one text: a load that leaves the same out has the same bytes. */
+/* A whole result as one text; a load that replaces the same media yields the same bytes. */
 static void result_text(const struct block *result, struct buf *ret)
 {
     for (size_t i = 0; i < result->content_len; i++) {
@@ -67,7 +68,7 @@ static void result_text(const struct block *result, struct buf *ret)
     }
 }
 
-/* Which of the blocks of its line this one is. */
+/* The index of this block within its transcript line. */
 static size_t index_in_entry(const struct message *m, size_t at)
 {
     size_t n = 0;
@@ -77,7 +78,7 @@ static size_t index_in_entry(const struct message *m, size_t at)
     return n;
 }
 
-/* A copy, because messages that were sent may be shared and remember their bytes. */
+/* Returns a copy, because sent messages may be shared and remember their bytes. */
 static struct message *without_media(const struct message *m, enum history_media of,
                                      struct history_drops *drops)
 {

@@ -1,9 +1,8 @@
 /*
- * hook: what a handler's JSON output means, event by event, and how several are laid over each
- * other.
+ * hook: interprets the JSON output of handlers for each event, and merges several outputs.
  *
- * The output is read and checked whole before anything of it counts, so that a broken handler
- * changes nothing. Any thread; an outcome belongs to one at a time.
+ * An output is read and checked as a whole before any of it takes effect, so that an invalid one
+ * changes nothing. Any thread; an outcome belongs to one thread at a time.
  */
 #include "agent/hook.h"
 
@@ -55,7 +54,7 @@ void hook_outcome_release(struct hook_outcome *o)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* One handler's output, read. */
+/* The parsed output of one handler. */
 struct said {
     enum hook_decision decision;
     bool stop;
@@ -75,7 +74,7 @@ struct said {
     const struct json *watch;
 };
 
-/* A member that is not there leaves *ret alone. */
+/* Reads a member; leaves *ret unchanged if it is missing. */
 static int take(const struct json *o, const char *key, enum json_type type, const struct json **ret,
                 struct err *err)
 {
@@ -112,7 +111,7 @@ static int take_bool(const struct json *o, const char *key, bool *ret, struct er
     return 0;
 }
 
-/* Events at which "decision": "block" says no. */
+/* Events for which "decision": "block" means no. */
 static bool event_blocks(enum hook_event e)
 {
     return e == HOOK_USER_PROMPT_SUBMIT || e == HOOK_USER_PROMPT_EXPANSION ||
@@ -122,7 +121,7 @@ static bool event_blocks(enum hook_event e)
            e == HOOK_TASK_CREATED;
 }
 
-/* What stands at the top, the same for all events. */
+/* The top-level fields, common to all events. */
 static int said_common(struct said *s, enum hook_event event, const struct json *output,
                        struct err *err)
 {
@@ -201,7 +200,7 @@ static int said_session_start(struct said *s, const struct json *specific, struc
 {
     bool reload = false;
 
-    /* The last one is known, and nothing follows from it: skills are read when they are used. */
+    /* The last one is accepted but has no effect: skills are read when they are used. */
     if (take_str(specific, "initialUserMessage", &s->first, err) < 0 ||
         take_str(specific, "sessionTitle", &s->title, err) < 0 ||
         take(specific, "watchPaths", JSON_ARRAY, &s->watch, err) < 0 ||
@@ -246,7 +245,7 @@ static int said_specific(struct said *s, enum hook_event event, const struct jso
         return 0;
     case HOOK_STOP:
     case HOOK_SUBAGENT_STOP:
-        /* More context is a reason to continue. */
+        /* Added context makes the turn continue. */
         if (s->context.len)
             s->decision = HOOK_DENY;
         return 0;
@@ -263,7 +262,7 @@ static int said_read(struct said *s, enum hook_event event, const struct json *o
     if (!json_is(output, JSON_OBJECT))
         return err_set(err, ERR_BAD_INPUT, "the output is not a JSON object");
     if (json_get_bool(output, "async", false))
-        return 0; /* it goes on by itself and has no say */
+        return 0; /* an async handler: its output has no effect */
     if (said_common(s, event, output, err) < 0 ||
         take(output, "hookSpecificOutput", JSON_OBJECT, &specific, err) < 0)
         return -1;
@@ -272,7 +271,7 @@ static int said_read(struct said *s, enum hook_event event, const struct json *o
 
 /* --- merging -------------------------------------------------------------------------------- */
 
-/* How many bytes the first max characters take. */
+/* Size of the first max characters in bytes. */
 static size_t first_chars(struct str text, size_t max)
 {
     size_t at = 0;
@@ -284,10 +283,10 @@ static size_t first_chars(struct str text, size_t max)
     return at;
 }
 
-/* The beginning of a text that is too long, and where the whole is. */
+/* Appends the beginning of a long text and the path of a file with all of it. */
 static void say_preview(struct workspace *w, struct buf *to, struct str text)
 {
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);  /* the system bounds it */
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);  /* bounded by the system */
     CLEANUP(buf_release) struct buf whole = BUF_INIT(BUF_NO_LIMIT); /* a copy */
     struct str shown = str_first(text, first_chars(text, w ? HOOK_PREVIEW : HOOK_MAX_STRING));
     struct err err = {0};
@@ -419,7 +418,7 @@ int hooks_run(struct hook_runner *const *runners, const struct hook_input *in,
         if (!(*runners)->wants(*runners, in->event, in->subject) ||
             (*runners)->run(*runners, in, cancel, io, &now) == 0)
             continue;
-        /* Cancelling ends it, and the agent must see a refusal. */
+        /* A cancel ends the run, and the agent must see a denial. */
         if (first.code == ERR_NONE || now.code == ERR_CANCELLED ||
             (now.code == ERR_DENIED && first.code != ERR_DENIED))
             first = now;

@@ -1,6 +1,6 @@
 /*
- * hook_lines: the shapes are those of the reference, so that viewers of its transcripts show them.
- * The list is under the agent's lock.
+ * hook_lines: the lines have the form of the reference, so that viewers of its transcripts show
+ * them. The agent's lock guards the list.
  */
 #include "agent/hook_lines.h"
 
@@ -54,7 +54,7 @@ static void write_line(const struct hook_news *news, struct str out, struct str 
         jw_kstr(&w, "command", news->title);
         jw_object_end(&w);
     } else if (news->end != HOOK_CANCELLED) {
-        if (news->end == HOOK_SUCCESS) /* the text for the model has separate lines */
+        if (news->end == HOOK_SUCCESS) /* context for the model is in a separate line */
             jw_kcstr(&w, "content", "");
         jw_kstr(&w, "stdout", out);
         jw_kstr(&w, "stderr", err);
@@ -92,7 +92,7 @@ void hook_lines_note(const struct agent *a, const struct hook_news *news, struct
                      struct str err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* its parts are bounded */
-    struct agent *self = (struct agent *)a;                        /* the lines are locked */
+    struct agent *self = (struct agent *)a;                        /* the lock guards the lines */
 
     if (!a->spec.journal)
         return;
@@ -106,7 +106,7 @@ void hook_lines_note(const struct agent *a, const struct hook_news *news, struct
     lock_give(&self->lock);
 }
 
-/* A list of JSON values; one that grew too long is left out as a whole. */
+/* Makes a JSON array; if it became too long, an empty one. */
 static struct str as_array(const struct buf *members, struct buf *ret)
 {
     buf_addc(ret, '[');

@@ -1,6 +1,6 @@
 /*
- * hook_match: what a matcher means. Names are compared, everything else is a regular expression
- * with a bound on its work. Any thread.
+ * hook_match: matchers of hooks. A list of names is compared; everything else is a regular
+ * expression with limited work. Any thread.
  */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "agent/hook.h"
 
 #define HOOK_MAX_MATCHER 1000   /* bytes of a regular expression */
-#define HOOK_MATCH_LIMIT 100000 /* steps of one */
+#define HOOK_MATCH_LIMIT 100000 /* match steps */
 
-/* What may stand in a list of names, beside letters and digits; '|' and ',' separate them. */
+/* Characters of a list of names, besides letters and digits; '|' and ',' separate names. */
 static const char *name_chars(enum hook_event event)
 {
     return event == HOOK_STOP_FAILURE || event == HOOK_FILE_CHANGED ? "_|" : "_- ,|";
@@ -31,7 +31,7 @@ static bool is_exact(enum hook_event event, struct str matcher)
     return true;
 }
 
-/* NULL: it is no regular expression, or too long a one. */
+/* NULL if it is not a valid regular expression, or too long. */
 static pcre2_code *regex_compile(struct str pattern)
 {
     PCRE2_SIZE where;

@@ -1,5 +1,5 @@
 /*
- * hook_sight: reports to a watch. The thread that waits for the handler.
+ * hook_sight: reports progress to a watch. Runs on the thread that waits for the handler.
  */
 #include "agent/hook_sight.h"
 

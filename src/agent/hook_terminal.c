@@ -1,10 +1,10 @@
 /*
- * hook_terminal: what of a hook's terminalSequence may reach a terminal. Everything else could move
- * the cursor, change colors or have the terminal type something. Any thread.
+ * hook_terminal: checks what a hook's terminalSequence may send to the terminal. Anything else
+ * could move the cursor, change colors or make the terminal type something. Any thread.
  */
 #include "agent/hook.h"
 
-/* Takes the number of an OSC and the ';' after it off the front. */
+/* Removes the number of an OSC and the following ';' from the front. */
 static bool cut_number(struct str *rest)
 {
     static const char *const numbers[] = {"0;", "1;", "2;", "9;", "99;", "777;"};
@@ -18,7 +18,8 @@ static bool cut_number(struct str *rest)
     return false;
 }
 
-/* Words up to BEL or ST, and that. C1 controls are control characters, too, also as UTF-8. */
+/* Removes text up to and including BEL or ST. C1 control characters are not text, in UTF-8 neither.
+ */
 static bool cut_words(struct str *rest)
 {
     for (size_t i = 0; i < rest->len; i++) {

@@ -1,6 +1,6 @@
 /*
- * The agent's side of hooks: what every input has in common, and the events around a run. Called
- * from the agent's thread and from those of its calls; touches only what never changes.
+ * The agent's side of hooks: the common input fields, and the events around a run. Called on the
+ * agent's thread and on call threads; uses only fields that never change.
  */
 #include <string.h>
 
@@ -22,17 +22,17 @@
 #include "llm/effort.h"
 #include "sync/cancel.h"
 
-/* The id of the input that is worked for. */
+/* The uuid of the input being processed. */
 static void hook_prompt_id(const struct agent *a, char ret[static ID_UUID_LEN + 1])
 {
-    struct agent *self = (struct agent *)a; /* the lock alone is written */
+    struct agent *self = (struct agent *)a; /* only to take the lock */
 
     lock_take(&self->lock);
     memcpy(ret, a->prompt_id, ID_UUID_LEN + 1);
     lock_give(&self->lock);
 }
 
-/* How hard the model is to think now; or "". */
+/* The current effort level, or "". */
 static const char *hook_effort(const struct agent *a)
 {
     struct agent *self = (struct agent *)a;
@@ -81,7 +81,8 @@ void agent_hook_title(const struct agent *a, struct jw *w)
         jw_kstr(w, "session_title", buf_str(&title));
 }
 
-/* What a hook may change for all that comes: the name of the session, how commands begin. */
+/* Applies what a hook may change for later: the session's title, shell lines for commands, files to
+ * watch. */
 static void hook_take_over(const struct agent *a, enum hook_event event, struct hook_outcome *o)
 {
     if (o->title.len && a->spec.rename)
@@ -119,10 +120,10 @@ static struct event *hook_event_made(const struct agent *a, enum event_kind kind
     return e;
 }
 
-/* --- one handler ---------------------------------------------------------------------------- */
+/* --- single handlers ------------------------------------------------------------------------ */
 
-/* Mask keys first, then cut: half a key would not be found. Of a text that grows show the end,
- * except bytes that may become a key. Lives in the event. */
+/* Masks secrets and then cuts, since half a secret would not be recognized. Of a growing text the
+ * tail is shown, except for bytes that may be the start of a secret. Allocated in the event. */
 static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
 {
     CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
@@ -133,7 +134,7 @@ static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
     if (goes_on && clean.len > HOOK_MAX_STRING)
         start = clean.len - HOOK_MAX_STRING;
     while (start && start < clean.len && (clean.ptr[start] & 0xC0) == 0x80)
-        start++; /* never inside a character */
+        start++; /* not inside a character */
     return arena_str(&e->arena, str_clip(str_from(buf_str(&clean), start), HOOK_MAX_STRING));
 }
 
@@ -163,7 +164,7 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
     agent_emit(a, e, cancel);
 }
 
-/* Who reports on the handlers of one run. */
+/* Observer of the handlers of one run. */
 struct hooking {
     const struct agent *agent;
     struct cancel *cancel;
@@ -176,7 +177,7 @@ static void hooking_tell(void *arg, const struct hook_news *news)
     agent_tell_handler(h->agent, news, h->cancel);
 }
 
-/* --- all of an event ------------------------------------------------------------------------ */
+/* --- a whole event --------------------------------------------------------------------------- */
 
 int agent_hook_run(const struct agent *a, enum hook_event event, struct str subject,
                    struct str json, struct call *call, struct cancel *cancel,
@@ -198,7 +199,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     struct event *e;
     int r;
 
-    if (secret_is_in(json)) { /* hooks write logs, and send things elsewhere */
+    if (secret_is_in(json)) { /* hooks write logs and send data elsewhere */
         buf_add(&clean, json);
         secret_scrub(&clean);
         in.json = buf_str(&clean);
@@ -234,7 +235,7 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
     hook_take_over(a, event, io);
     if (io->message.len)
         agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&io->message));
-    /* The caller reports a refusal, and an interrupt explains itself. */
+    /* The caller reports denials; an interrupt needs no report. */
     if (r < 0 && err->code != ERR_CANCELLED && err->code != ERR_DENIED)
         agent_notice(a, LEVEL_WARNING, "%s hook error: %s", hook_event_name(event), err->text);
     return r;
@@ -278,7 +279,7 @@ int agent_ask_hooks(struct agent *a, const char *event, struct str members, stru
         return 0;
     buf_add(ret_reason, o.reason.len ? buf_str(&o.reason) : buf_str(&o.stop_reason));
     if (!ret_reason->len)
-        buf_addf(ret_reason, "a %s hook says no", event);
+        buf_addf(ret_reason, "a %s hook objected", event);
     return 1;
 }
 
@@ -304,12 +305,12 @@ bool agent_may_change(struct agent *a, const char *source, const char *path)
                          cancel, &o, &err);
     if (!o.stop && o.decision != HOOK_DENY && err.code != ERR_DENIED)
         return true;
-    agent_notice(a, LEVEL_WARNING, "a hook keeps the change of %s from taking effect%s%s", path,
+    agent_notice(a, LEVEL_WARNING, "a hook blocked the change of %s%s%s", path,
                  o.reason.len ? ": " : "", buf_cstr(&o.reason));
     return false;
 }
 
-/* How long a session may take to end. */
+/* Timeouts for SessionEnd hooks. */
 static void hook_end_times(const struct agent *a, struct hook_input *in)
 {
     const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
@@ -346,7 +347,7 @@ void agent_tell_end(struct agent *a)
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     struct hook_input in = {
         .event = HOOK_SESSION_END, .subject = reason, .effort = str_of(hook_effort(a))};
-    /* A separate one: that of the process may be the reason for the end of the session. */
+    /* Its own cancel token, because the process's may be the reason for the end of the session. */
     CLEANUP(cancel_unrefp) struct cancel *cancel = NULL;
     struct err err = {0};
     struct jw w;
@@ -360,7 +361,7 @@ void agent_tell_end(struct agent *a)
     in.json = buf_str(&json);
     hook_end_times(a, &in);
     cancel = cancel_new(/*parent=*/NULL);
-    /* Without events: the observers may have gone, and nothing waits for a reader here. */
+    /* No events: there may be no observers any more. */
     if (hooks_run(a->spec.hooks, &in, cancel, &o, &err) < 0)
         log_debug("agent", "SessionEnd hook error: %s", err.text);
     if (o.message.len)

@@ -1,5 +1,5 @@
 /*
- * Who is acting: every event, every question to the user and every hook's input carries one.
+ * The origin of an event, a question to the user or a hook's input: which session and which agent.
  */
 #pragma once
 
@@ -9,12 +9,12 @@ struct arena;
 
 struct identity {
     const char *session; /* uuid */
-    const char *agent;   /* "main"; of a child its id */
-    const char *type;    /* of a child: "Explore"; NULL: the main agent */
-    const char *parent;  /* of a child: the tool_use that started it; NULL: none */
-    const char *task;    /* of a child: what it does, in a few words; or NULL */
-    int depth;           /* of a child: 1 when main has started it; 0: main */
-    bool in_background;  /* of a child: it was started there */
+    const char *agent;   /* "main", or a subagent's id */
+    const char *type;    /* a subagent's type: "Explore"; NULL for the main agent */
+    const char *parent;  /* the tool_use that started the subagent; or NULL */
+    const char *task;    /* a short description of the subagent's task; or NULL */
+    int depth;           /* 0 for main, 1 for a subagent started by main, … */
+    bool in_background;  /* the subagent was started in the background */
 };
 
 #define IDENTITY_MAIN "main"

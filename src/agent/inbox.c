@@ -1,6 +1,6 @@
 /*
- * Input from outside: it goes into the agent's queue (input.h), and into the journal when it has to
- * wait. It is removed from the journal only after the line that records it was written.
+ * Input from other threads: it is added to the agent's queue (input.h), and recorded in the journal
+ * if it has to wait. The record is removed only after the input's transcript line was written.
  */
 #include "agent/inside.h"
 #include "agent/journal.h"
@@ -9,7 +9,8 @@
 #include "base/err.h"
 #include "sync/cancel.h"
 
-/* Input that was taken up, or back. Input that was never stored needs no entry. */
+/* Removes the record of an input that was taken or withdrawn. One that was never recorded needs
+ * none. */
 void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_input *in)
 {
     struct journal *journal = a->spec.journal;
@@ -19,7 +20,7 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
-/* Input that has to wait is stored first. */
+/* Records input that has to wait. */
 static void agent_keep_waiting(struct agent *a, struct agent_input *input)
 {
     struct journal *journal = a->spec.journal;
@@ -39,8 +40,8 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
         input->kept = true;
 }
 
-/* Input that waited when the session ended resumes an interrupted turn: no other turn is needed for
- * that. */
+/* True if input that waited when the previous session ended resumes the interrupted turn, so that
+ * this "continue" request is not needed. */
 static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *input)
 {
     bool takes_up;
@@ -52,7 +53,7 @@ static bool agent_goes_on_by_itself(struct agent *a, const struct agent_input *i
     return takes_up && input->go_on;
 }
 
-/* It is in the queue: the agent works on it, at once if asked to. */
+/* Wakes the agent for new input; interrupts the turn for INPUT_NOW. */
 static void agent_hears(struct agent *a, enum input_when when)
 {
     struct cancel *running = NULL;

@@ -1,7 +1,7 @@
 /*
  * The input queue: one list under one lock. Prompts that wait for their turn come first, then
- * claimed or unread ones, because inputs are passed on in order. Claimed inputs do not move in
- * memory, so a reader may look at one without the lock.
+ * claimed and unread inputs, since inputs are passed on in order. A claimed input does not move in
+ * memory, so the reader may use it without the lock.
  */
 #include "agent/input.h"
 
@@ -20,14 +20,14 @@
 enum stage {
     STAGE_UNREAD,
     STAGE_CLAIMED,
-    STAGE_RUNS, /* claimed, and cannot be taken back any more */
+    STAGE_RUNS, /* claimed and running; cannot be withdrawn any more */
     STAGE_WAITS,
 };
 
 struct entry {
     struct agent_input in;
     enum stage stage;
-    bool is_withdrawn; /* taken back while it was claimed: the reader finds it empty */
+    bool is_withdrawn; /* withdrawn while claimed */
 };
 
 struct inputs {
@@ -35,7 +35,7 @@ struct inputs {
     VEC(struct entry *) list;
     uint64_t drops;
     bool is_held;
-    bool is_heard; /* a prompt was taken at the start of a turn, which has not ended */
+    bool is_heard; /* a prompt was taken at the start of a turn that has not ended */
 };
 
 void agent_command_free(struct agent_command *c)
@@ -108,11 +108,11 @@ void inputs_free(struct inputs *q)
     mem_freep(&q);
 }
 
-/* ---- The list; the lock is held ---- */
+/* ---- The list; the lock must be held ---- */
 
 static void list_insert(struct inputs *q, size_t at, struct entry *e)
 {
-    vec_push(&q->list, e); /* makes the room */
+    vec_push(&q->list, e); /* makes room */
     memmove(&q->list.ptr[at + 1], &q->list.ptr[at],
             (q->list.len - 1 - at) * sizeof(q->list.ptr[0]));
     q->list.ptr[at] = e;
@@ -127,7 +127,7 @@ static struct entry *list_remove(struct inputs *q, size_t at)
     return e;
 }
 
-/* Its content goes to the caller, the entry away. */
+/* Moves the content to the caller and removes the entry. */
 static void list_take(struct inputs *q, size_t at, struct agent_input *ret)
 {
     struct entry *e = list_remove(q, at);
@@ -151,7 +151,7 @@ static bool is_prompt_waiting(const struct entry *e)
     return e->stage == STAGE_WAITS && !e->in.is_note;
 }
 
-/* After all that wait for their turn; one that interrupts goes before them. */
+/* Inserts after all waiting prompts; INPUT_NOW goes before them. */
 static void list_put(struct inputs *q, struct entry *e)
 {
     size_t at = 0;
@@ -188,7 +188,7 @@ int inputs_push(struct inputs *q, struct agent_input *in, struct err *err)
     if (!e)
         return 0;
     entry_free(e);
-    return err_set(err, ERR_TOO_BIG, "%d inputs wait already", INPUTS_MAX);
+    return err_set(err, ERR_TOO_BIG, "%d inputs are already waiting", INPUTS_MAX);
 }
 
 void inputs_note(struct inputs *q, enum input_origin origin, struct str id, struct str text,
@@ -216,7 +216,7 @@ bool inputs_take_back(struct inputs *q, struct str uuid, struct agent_input *ret
             list_take(q, i, ret);
             continue;
         }
-        /* The reader may be looking at it: it gets a copy of what can be shared. */
+        /* The reader may be using it, so the caller gets a copy that shares the message. */
         *ret = e->in;
         ret->message = e->in.message ? message_ref(e->in.message) : NULL;
         ret->command = NULL;

@@ -1,5 +1,5 @@
 /*
- * The money. A row per model that answered, in the order of their first answers. Agent thread.
+ * Costs. One row per model, in the order of their first answers. Agent thread.
  */
 #include "agent/ledger.h"
 
@@ -73,7 +73,7 @@ void ledger_add(struct ledger *l, const struct spend *s)
     struct model m;
 
     if (s->window || !row->window) {
-        model_find(STR(""), s->model, &m); /* as far as the table goes: who gave it is not told */
+        model_find(STR(""), s->model, &m); /* from the table; the provider is unknown here */
         row->window = s->window ? s->window : m.window;
         row->max_output = s->max_output ? s->max_output : m.max_output;
     }

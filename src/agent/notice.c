@@ -1,6 +1,5 @@
 /*
- * Notices, between a fixed beginning and end, so that a resumed conversation is the same to the
- * byte.
+ * Wraps notices in a fixed head and tail, so that a resumed conversation has the same bytes.
  */
 #include "agent/notice.h"
 

@@ -1,7 +1,7 @@
 /*
- * Notices: messages to an agent in place of a user's: the end of a task, a message of another
- * agent. The transcript has the bare text; the model sees it in a reminder that explains it. Pure
- * functions, any thread.
+ * Notices: messages to an agent that do not come from the user, such as the end of a task or a
+ * message from another agent. The transcript has the bare text; the model sees it inside a reminder
+ * that explains it. Pure functions, any thread.
  */
 #pragma once
 
@@ -14,5 +14,6 @@ struct buf;
 #define NOTICE_ORIGIN "task-notification" /* origin.kind of its line */
 
 void notice_wrap(struct str bare, struct buf *ret);
-/* The bare text of what notice_wrap() gave, a slice of it; false: it is something else. */
+/* Extracts the bare text, as a slice, from the output of notice_wrap(); false for any other text.
+ */
 bool notice_bare(struct str wrapped, struct str *ret);

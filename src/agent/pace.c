@@ -1,5 +1,5 @@
 /*
- * pace: sums, and a median at the end.
+ * pace: sums, and a median computed at the end.
  */
 #include "agent/pace.h"
 

@@ -1,7 +1,7 @@
 /*
- * A transcript read back. Two passes: the lines become turns in their order (recall_line()), with
- * results set aside under the id of their call; then the turns become messages that a provider
- * takes (recall_wire()). Runs on the thread that builds the session.
+ * Loads a conversation from a transcript in two passes. recall_line() turns the lines, in order,
+ * into turns and keeps results by the id of their call. recall_wire() turns these into messages
+ * that a provider accepts. Runs on the thread that builds the session.
  */
 #include "agent/recall.h"
 
@@ -25,15 +25,15 @@
 #include "store/load.h"
 #include "sync/cancel.h"
 
-#define RECALL_MAX_LOST 500                            /* bytes shown of a lost call */
-#define RECALL_MAX_MS ((int64_t)1000 * 365 * 86400000) /* a thousand years are no duration */
-#define RECALL_CLEARED "[This result was taken out of the conversation to save room.]"
+#define RECALL_MAX_LOST 500                            /* bytes of a lost call that are shown */
+#define RECALL_MAX_MS ((int64_t)1000 * 365 * 86400000) /* longer durations are invalid */
+#define RECALL_CLEARED "[This result was removed from the conversation to save space.]"
 
-/* What one side said before the other did; of a user without results. */
+/* Everything that one side said before the other did; user parts have no results. */
 struct part {
     struct message *message;
     struct str
-        request; /* assistant: the request it answers, in the message's arena; may be empty */
+        request; /* assistant: id of the request it answers, in the message's arena; may be empty */
 };
 
 struct reader {
@@ -41,13 +41,14 @@ struct reader {
     struct recall *to;
     VEC(struct part) parts;
     struct map results;      /* tool_use id → struct message * of one block */
-    struct map replacements; /* tool_use id, or line and block (block_key()) → char *, what stands
-                                for it */
-    struct map entries;      /* uuids of the chain's lines: queued input that was used already */
-    struct map files;        /* path → number in the list, from 1 */
-    struct map priced;       /* answers whose usage is counted, by their and their requests' ids */
-    bool is_deferred;        /* the last turn ended because a hook has put its call off */
-    uint64_t counted_to;     /* lines before this offset are in the recorded cost */
+    struct map replacements; /* tool_use id, or line and block (block_key()) → char *, the
+                                replacement text */
+    struct map
+        entries; /* uuids of the chain's lines, to recognize queued input that was already used */
+    struct map files;    /* path → index + 1 */
+    struct map priced;   /* answers whose usage is counted, by message id and request id */
+    bool is_deferred;    /* the last turn ended because a hook deferred its call */
+    uint64_t counted_to; /* lines before this offset are included in the recorded cost */
 };
 
 void recall_release(struct recall *r)
@@ -91,7 +92,7 @@ static void reader_release(struct reader *r)
     map_release(&r->priced);
 }
 
-/* ---- Facts ---- */
+/* ---- Metadata ---- */
 
 static int reader_parse(struct reader *r, uint64_t offset, uint32_t len, struct arena *arena,
                         const struct json **ret, struct err *err)
@@ -102,11 +103,11 @@ static int reader_parse(struct reader *r, uint64_t offset, uint32_t len, struct 
     if (load_read(r->load, offset, len, &text, err) < 0)
         return -1;
     if (json_parse(arena, text, ret, /*ret_info=*/NULL, /*err=*/NULL) < 0)
-        *ret = NULL; /* nested beyond all limits: the scanner does not look that deep */
+        *ret = NULL; /* nested deeper than the limit; the scanner does not check that */
     return 0;
 }
 
-/* Names a block of a line that is no result. */
+/* Key of a block of a line that is not a result. */
 static struct str block_key(struct buf *space, struct str uuid, int64_t index)
 {
     buf_clear(space);
@@ -149,7 +150,7 @@ static int64_t read_ms(const struct json *v)
     return json_i64(v, &ms) && ms > 0 && ms < RECALL_MAX_MS ? ms : 0;
 }
 
-/* The cost as last recorded; answers after that line are added as they are read. */
+/* Reads the last recorded cost; answers after that line are added as they are read. */
 static int reader_cost(struct reader *r, struct err *err)
 {
     const struct load_line *line = &load_facts(r->load)->last_turn;
@@ -182,7 +183,7 @@ static void reader_queued_line(struct reader *r, const struct json *v)
     int64_t when = INPUT_LATER;
 
     if (uuid.len == ID_UUID_LEN && map_has(&r->entries, uuid))
-        return; /* taken up, and killed before that was written */
+        return; /* it was used, but the process was killed before it could record that */
     if (uuid.len == ID_UUID_LEN)
         memcpy(in.uuid, uuid.ptr, ID_UUID_LEN);
     else
@@ -238,7 +239,7 @@ static struct message *reader_part(struct reader *r, enum role role)
     return part.message;
 }
 
-/* A result waits under the id of its call; the first one counts. */
+/* Keeps a result under the id of its call; the first one wins. */
 static void reader_result(struct reader *r, const struct block *b)
 {
     const char *stub = map_get(&r->replacements, b->id);
@@ -295,7 +296,7 @@ static void reader_add_file(struct reader *r, struct str path, const struct json
     map_set(&r->files, path, (void *)r->to->files.len);
 }
 
-/* A result of Read that shows something, or of a tool that has changed a file. */
+/* Notes the file of a result of Read or of a tool that has changed it. */
 static void reader_file(struct reader *r, const struct json *line)
 {
     const struct json *data = json_get(line, "toolUseResult");
@@ -310,7 +311,7 @@ static void reader_file(struct reader *r, const struct json *line)
         reader_add_file(r, json_get_str(file, "filePath"), line);
 }
 
-/* Usage stands in every line of an answer; it counts once. */
+/* Every line of an answer repeats its usage; counts it once. */
 static void reader_usage(struct reader *r, const struct json *line, const struct json *message,
                          const struct load_entry *e)
 {
@@ -335,7 +336,7 @@ static void reader_usage(struct reader *r, const struct json *line, const struct
     ledger_add(&r->to->ledger, &spend);
 }
 
-/* The list of things to do, as the last call that changed it has it. */
+/* Remembers the todo list of the last call that changed it. */
 static void reader_todos(struct reader *r, const struct block *call)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -351,9 +352,9 @@ static void reader_todos(struct reader *r, const struct block *call)
     jw_json(&w, json_get(input, "todos"));
 }
 
-/* Blocks of one answer are lines of their own; results may stand between them. Some servers call
- * all their answers the same, so the request must be the same, too. NULL: the line begins an
- * answer. */
+/* Finds the message that a line belongs to: the blocks of an answer are separate lines, possibly
+ * with results in between. Some servers give all answers the same id, so the request id must match
+ * too. NULL if the line begins a new answer. */
 static struct message *reader_answer(struct reader *r, struct str id, struct str request)
 {
     for (size_t i = r->parts.len; id.len && i-- > 0;) {
@@ -385,7 +386,7 @@ static void reader_assistant(struct reader *r, const struct message *m, struct s
     }
 }
 
-/* Words, a list of words or blocks, or a file: wherever an attachment of that kind has them. */
+/* Appends the text of an attachment: a text, a list of texts or blocks, or a file. */
 static void attachment_text(const struct json *content, struct buf *ret)
 {
     const struct json *file = json_get(content, "file");
@@ -402,9 +403,9 @@ static void attachment_text(const struct json *content, struct buf *ret)
     }
 }
 
-/* Of the output of hooks, the model read only the part meant for it: their JSON's
- * additionalContext, or plain text where that counts as such; if that has a separate line, the
- * hook's line adds nothing. True for all lines of hooks. */
+/* For hook lines: whether the model has seen the content. It sees additionalContext, or plain
+ * output where that counts as context, unless that has a line of its own. True for all other lines.
+ */
 static bool hook_line_is_context(const struct json *attachment)
 {
     struct str type = json_get_str(attachment, "type");
@@ -418,8 +419,8 @@ static bool hook_line_is_context(const struct json *attachment)
             str_is(event, hook_event_name(HOOK_USER_PROMPT_EXPANSION)));
 }
 
-/* Files and text attached by others: text becomes a reminder. So does a prompt that was read in the
- * middle of a turn, which is user text, too. */
+/* Adds attachments of other programs: text becomes a reminder. A prompt that was read in the middle
+ * of a turn is an attachment too, and becomes user text. */
 static void reader_attachment(struct reader *r, const struct json *line, struct str uuid)
 {
     const struct json *attachment = json_get(line, "attachment");
@@ -428,7 +429,7 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
     CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
     struct block b = {.kind = BLOCK_TEXT, .entry = uuid};
 
-    /* "skill_listing" and so on: what the other program offered is not available here. */
+    /* "skill_listing" and similar: the tools and skills of the other program do not exist here. */
     if (str_ends(json_get_str(attachment, "type"), STR("_listing")) ||
         !hook_line_is_context(attachment))
         return;
@@ -452,7 +453,7 @@ static void reader_attachment(struct reader *r, const struct json *line, struct 
         message_add(reader_part(r, ROLE_USER), &b);
 }
 
-/* Extra tools that were found or called. */
+/* Deferred tools that were found or called. */
 static void reader_found(struct reader *r, const struct json *names)
 {
     struct jw w;
@@ -485,7 +486,7 @@ static void reader_boundary(struct reader *r, const struct json *line)
     jw_json(&w, todos);
 }
 
-/* How a turn ended; later lines make it the past. */
+/* Records how a turn ended; a later line overrides it. */
 static void reader_turn(struct reader *r, const struct load_entry *e, const struct json *line)
 {
     if (e->kind == ENTRY_USER || e->kind == ENTRY_ASSISTANT)
@@ -494,7 +495,7 @@ static void reader_turn(struct reader *r, const struct load_entry *e, const stru
         r->is_deferred = str_is(json_get_str(line, "reason"), turn_end_name(END_TOOL_DEFERRED));
 }
 
-/* In its wrapping, as it was sent. */
+/* Adds the notice in its wrapper, as it was sent. */
 static void reader_notice(struct reader *r, struct str bare, struct str uuid)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -545,7 +546,7 @@ static int reader_line(struct reader *r, const struct load_entry *e, struct err 
     return 0;
 }
 
-/* ---- The wire ---- */
+/* ---- Messages for the provider ---- */
 
 static void wire_lost(struct recall *to, const struct block *call)
 {
@@ -565,7 +566,7 @@ static bool is_blank(const struct message *m)
     return true;
 }
 
-/* The model's text, without calls that have no result. NULL: nothing remains. */
+/* The model's message without calls that have no result. NULL if nothing remains. */
 static struct message *wire_assistant(struct reader *r, const struct message *from,
                                       struct map *seen)
 {
@@ -599,7 +600,7 @@ static struct message *wire_last(struct recall *to)
     return to->messages.len ? to->messages.ptr[to->messages.len - 1] : NULL;
 }
 
-/* The user's message to add to: the last one, or a new one. */
+/* The user message to append to: the last one, or a new one. */
 static struct message *wire_user(struct recall *to)
 {
     struct message *last = wire_last(to);
@@ -626,7 +627,7 @@ static void wire_results(struct reader *r, const struct message *calls)
     }
 }
 
-/* Something must stand between two answers, and before the first. */
+/* Inserts user text between two answers or before the first one. */
 static void wire_gap(struct recall *to, struct str text)
 {
     struct block b = {.kind = BLOCK_TEXT, .text = text};
@@ -634,7 +635,7 @@ static void wire_gap(struct recall *to, struct str text)
     message_add(wire_user(to), &b);
 }
 
-/* The answer at the end, whole, when its one call was put off. */
+/* The last answer, unchanged, if its only call was deferred. */
 static struct message *wire_deferred(const struct reader *r, size_t i)
 {
     const struct message *part = r->parts.ptr[i].message;
@@ -668,14 +669,14 @@ static void recall_wire(struct reader *r)
             for (size_t b = 0; b < part->len; b++)
                 message_add(wire_user(to), &part->blocks[b]);
         } else {
-            buf_clear(&to->lost); /* only the losses at the very end are news */
+            buf_clear(&to->lost); /* only those at the very end are reported */
             to->deferred = wire_deferred(r, i);
             said = to->deferred ? to->deferred : wire_assistant(r, part, &seen);
             if (said && !wire_last(to))
                 wire_gap(to, STR("<system-reminder>\nThe conversation began before this.\n"
                                  "</system-reminder>"));
             if (said && wire_last(to)->role == ROLE_ASSISTANT)
-                wire_gap(to, STR("<system-reminder>\nGo on.\n</system-reminder>"));
+                wire_gap(to, STR("<system-reminder>\nContinue.\n</system-reminder>"));
             if (said && !to->deferred) {
                 vec_push(&to->messages, said);
                 wire_results(r, said);
@@ -687,10 +688,10 @@ static void recall_wire(struct reader *r)
     to->tokens_at = tokens_at;
 }
 
-/* ---- How it was left ---- */
+/* ---- How the last turn ended ---- */
 
-/* Whether the last entries only record that something has reached the user: then nothing is
- * open. */
+/* True if the last entries only record that a message was delivered to the user: nothing is open.
+ */
 static bool is_delivered(const struct recall *to)
 {
     static const char *const names[] = {"Brief", "SendUserMessage", "SendUserFile"};
@@ -707,7 +708,7 @@ static bool is_delivered(const struct recall *to)
     return last && last->len;
 }
 
-/* Whether anything of the last answer, which this is a line of, is in the conversation. */
+/* Whether any part of the last answer, to which this line belongs, is in the conversation. */
 static bool is_answered(const struct recall *to, struct str uuid)
 {
     for (size_t i = to->messages.len; i-- > 0 && i + 2 >= to->messages.len;) {
@@ -721,7 +722,7 @@ static bool is_answered(const struct recall *to, struct str uuid)
     return false;
 }
 
-/* What a line says about how the turn was left; false: nothing. */
+/* What a line says about the state of the turn; false if nothing. */
 static bool line_state(const struct recall *to, const struct load_entry *e, const struct json *line,
                        enum recall_state *ret)
 {
@@ -749,10 +750,10 @@ static bool line_state(const struct recall *to, const struct load_entry *e, cons
     }
     *ret = str_starts(text, STR("[Request interrupted by user")) ? RECALL_COMPLETE
                                                                  : RECALL_INTERRUPTED_PROMPT;
-    return json_get_bool(line, "shouldQuery", true); /* else it was for a later turn */
+    return json_get_bool(line, "shouldQuery", true); /* otherwise it belongs to a later turn */
 }
 
-/* The last line that says something about the turn. */
+/* Finds the last line that says something about the turn. */
 static int recall_find_state(struct reader *r, struct err *err)
 {
     struct recall *to = r->to;

@@ -200,7 +200,8 @@ static const struct {
     {"two answers in a row",
      USER("u1", "null", "go") SAYS("a1", "\"u1\"", "m1", TEXT("one"))
          SAYS("a2", "\"a1\"", "m2", TEXT("two")),
-     "U go | A one | U <system-reminder>\nGo on.\n</system-reminder> | A two", RECALL_COMPLETE, ""},
+     "U go | A one | U <system-reminder>\nContinue.\n</system-reminder> | A two", RECALL_COMPLETE,
+     ""},
     {"an answer first", SAYS("a1", "null", "m1", TEXT("one")),
      "U <system-reminder>\nThe conversation began before this.\n</system-reminder> | A one",
      RECALL_COMPLETE, ""},

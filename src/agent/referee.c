@@ -1,6 +1,5 @@
 /*
- * The chain of referees: the same question to each link, from the innermost to the outermost. The
- * agent's thread.
+ * The chain of referees: asks each one, from the innermost to the outermost. Agent thread.
  */
 #include "agent/referee.h"
 
@@ -18,7 +17,7 @@ void referee_verdict_release(struct referee_verdict *v)
     buf_release(&v->keep);
 }
 
-/* The first that has something to do has the turn; of those that wait, the earliest counts. */
+/* The first referee with work to do wins; among those that wait, the earliest time. */
 enum referee_idle referee_idle(struct referee *first, struct agent_input *ret,
                                int64_t *ret_until_ms)
 {
@@ -57,7 +56,7 @@ bool referee_ended_turn(struct referee *first, struct buf *ret_why)
     return false;
 }
 
-/* Texts follow each other; the shortest patience counts. */
+/* Texts are concatenated; the shortest waiting limit applies. */
 int referee_before_call(struct referee *first, struct referee_call *ret)
 {
     for (struct referee *r = first; r; r = r->outer) {
@@ -87,8 +86,8 @@ void referee_tool_done(struct referee *first, const struct referee_tool *t)
     }
 }
 
-/* An outer link is asked once all within it agree; a link that has agreed is notified when the turn
- * continues nevertheless. */
+/* Outer referees are asked once all inner ones agree. If an outer one objects, the inner ones are
+ * notified that the turn continues. */
 int referee_may_stop(struct referee *first, const struct message *last, struct cancel *cancel,
                      struct referee_verdict *ret, struct err *err)
 {

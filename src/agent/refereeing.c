@@ -1,5 +1,5 @@
 /*
- * The agent's side of the referee: what it reports to it, and how it uses the answers. Agent
+ * The agent's side of the referee: what it reports, and what it does with the answers. Agent
  * thread.
  */
 #include <math.h>
@@ -29,14 +29,15 @@ void agent_tell_tool(struct agent *a, const struct call *c, const struct block *
     referee_tool_done(a->spec.referee, &t);
 }
 
-/* The conversation begins anew from a summary. Not worth ending a turn for when it cannot. */
+/* Replaces the conversation by a summary, as the referee requested. A failure does not end the
+ * turn. */
 static void turn_begin_anew(struct agent *a, struct turn *t, struct str keep)
 {
     CLEANUP(buf_release) struct buf said = BUF_INIT(REFEREE_MAX_TEXT);
     struct err err = {0};
 
     if (compact_asked(a, t, keep, &said, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "the conversation could not be summed up: %s", err.text);
+        agent_notice(a, LEVEL_WARNING, "the conversation could not be summarized: %s", err.text);
 }
 
 bool turn_is_called_off(struct agent *a, struct turn *t)

@@ -1,6 +1,6 @@
 /*
- * room: arithmetic over a model's window. Small models get small parts: every share is also bounded
- * by a part of the window.
+ * room: computes shares of a model's window. Every share is also limited to a part of the window,
+ * so that small models get small shares.
  */
 #include "agent/room.h"
 
@@ -10,7 +10,7 @@
 #include "conf/conf.h"
 #include "llm/model.h"
 
-#define ROOM_LEAST_WINDOW 1000 /* that may be counted with */
+#define ROOM_LEAST_WINDOW 1000 /* smaller windows count as this */
 #define ROOM_SLACK 13000
 #define ROOM_LAST_SLACK 3000
 #define ROOM_TAIL_TOKENS 10000
@@ -35,7 +35,7 @@ static bool is_set(const struct conf *conf, const char *name)
     return value && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0);
 }
 
-/* The number in a variable; otherwise, when it says nothing sensible. */
+/* The number in an environment variable; `otherwise` if it is missing or invalid. */
 static int64_t number(const struct conf *conf, const char *name, int64_t min, int64_t otherwise)
 {
     const char *text = conf_env(conf, name);

@@ -1,11 +1,10 @@
 /*
- * For tests of permissions: settings, folders and rules of a session, from JSON in a row.
+ * Test helper for permissions: builds settings, folders and rules of a session from JSON.
  *
  *     CLEANUP(setting_release) struct setting s;
- *     setting_load(&s, root, work, "{'permissions':{'deny':['Bash']}}", (const char
- * *const[]){NULL});
+ *     setting_load(&s, root, work, "{'permissions':{'deny':['Bash']}}", options);
  *
- * The home is root/h, and no setting of the machine counts. Include after cmocka.h.
+ * The home directory is root/h, and the machine's settings are ignored. Include after cmocka.h.
  */
 #pragma once
 
@@ -24,7 +23,7 @@
 struct setting {
     struct conf *conf;
     struct workspace *workspace;
-    struct permit *permit; /* NULL: err says why */
+    struct permit *permit; /* NULL = failed, see err */
     struct strv warnings;
     struct err err;
 };
@@ -37,7 +36,7 @@ static inline void setting_release(struct setting *s)
     strv_release(&s->warnings);
 }
 
-/* settings: JSON with ' for "; options: up to NULL; NULL: none. */
+/* settings: JSON with ' for "; options: NULL-terminated; may be NULL. */
 static inline void setting_load(struct setting *s, const char *root, const char *work,
                                 const char *settings, const char *const *options)
 {

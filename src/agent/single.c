@@ -1,6 +1,6 @@
 /*
- * A call of a tool that no model has made: a program that uses our tools asks for it (`tenax mcp
- * serve`). It goes the way of every other call: hooks, rules, mode, the front end.
+ * A tool call made by another program instead of the model (`tenax mcp serve`). It passes through
+ * the same hooks, rules, modes and questions as any call.
  */
 #include "agent/call.h"
 #include "agent/inside.h"
@@ -20,7 +20,7 @@ int agent_call_tool(struct agent *a, const struct agent_tool_use *use, struct ca
     struct mail *m = NULL;
 
     call_start(c);
-    while (c->state == CALL_RUNNING) { /* a call watches its token itself */
+    while (c->state == CALL_RUNNING) { /* the call watches its own cancel token */
         if (mailbox_take(mail, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, err) < 0)
             continue;
         if (call_mail_is(m, c))

@@ -1,6 +1,6 @@
 /*
- * The account: booked and reserved costs, and calls that wait for room. Any thread; the gate is
- * held for a few instructions, and never while the listener is called.
+ * The account: booked and reserved costs, and calls that wait for room. Any thread. The gate is
+ * held only briefly, and never while the listener is called.
  */
 #include "agent/spending.h"
 
@@ -26,24 +26,24 @@ struct cap {
     bool has_usd, has_tokens;
     double usd; /* left */
     int64_t tokens;
-    double held_usd; /* reserved of that */
+    double held_usd; /* reserved part of it */
     int64_t held_tokens;
 };
 
 struct spending {
     _Atomic int refs;
-    struct spending *parent; /* NULL: the topmost, which has the limits */
+    struct spending *parent; /* NULL = the topmost, which has the limits */
 
-    struct gate gate; /* of what follows */
+    struct gate gate; /* guards the fields below */
     double max_usd;   /* 0: no limit */
     struct ledger ledger;
     struct llm_usage beside;
     bool is_unreported;
     struct cap caps[CAP_COUNT];
-    int in_flight; /* calls that have reserved something */
+    int in_flight; /* calls with a reservation */
     spending_fn fn;
     void *arg;
-    int telling; /* threads that call fn */
+    int telling; /* threads calling fn */
 };
 
 struct spending *spending_new(void)
@@ -86,7 +86,7 @@ void spending_unref(struct spending *b)
     mem_freep(&b);
 }
 
-/* The gate is held. */
+/* The gate must be held. */
 static void spending_set_cap(struct spending *b)
 {
     b->caps[CAP_SESSION].has_usd = b->max_usd > 0;
@@ -149,8 +149,8 @@ void spending_rate_add(struct spending_rate *r, const struct model *m, enum cach
     double write = cache == CACHE_OFF  ? 0
                    : cache == CACHE_1H ? m->price.cache_write_1h
                                        : m->price.cache_write;
-    double input =
-        (write > m->price.input ? write : m->price.input) / 1e6; /* unknown: never more */
+    double input = (write > m->price.input ? write : m->price.input) /
+                   1e6; /* a higher price than the actual one is safe */
 
     if (m->default_output > r->max_tokens)
         r->max_tokens = m->default_output;
@@ -169,8 +169,8 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* The gate is held. The most an answer may have beside the reserved amounts, or alone; negative:
- * the prompt does not fit. */
+/* The maximum cost of an answer, beside the reservations or (is_alone) without them; negative if
+ * even the prompt does not fit. The gate must be held. */
 static double cap_output(const struct cap *cap, const struct spending_rate *rate, int64_t prompt,
                          bool is_alone)
 {
@@ -199,7 +199,7 @@ static double spending_output(const struct spending *b, enum spent_who who,
     return most;
 }
 
-/* The gate is held. Why no call is possible. */
+/* Fails with the reason why no call is possible. The gate must be held. */
 static int spending_refuse(const struct spending *b, const struct spending_rate *rate,
                            int64_t prompt, struct err *err)
 {
@@ -220,7 +220,7 @@ static int spending_refuse(const struct spending *b, const struct spending_rate 
                    b->max_usd);
 }
 
-/* The gate is held. Negative: gives back. */
+/* Reserves; a negative amount releases. The gate must be held. */
 static void spending_hold(struct spending *b, enum spent_who who, double usd, int64_t tokens)
 {
     for (enum cap_kind i = 0; i < CAP_COUNT; i++) {
@@ -240,7 +240,7 @@ static void spending_wake(void *arg)
     gate_give(&b->gate);
 }
 
-/* The gate is held, and given up while this waits. */
+/* Waits for room. The gate must be held; it is released while waiting. */
 static int spending_find_room(struct spending *b, enum spent_who who,
                               const struct spending_rate *rate, int64_t prompt,
                               int64_t *io_max_tokens, struct cancel *cancel, struct err *err)
@@ -329,7 +329,7 @@ static enum spent_who call_bound(const struct spending_call *c)
     return c->spending->parent ? SPENT_CHILD : c->who;
 }
 
-/* The topmost's gate is held. Releases the reservation, as far as it goes. */
+/* Reduces the reservation by this amount. The topmost's gate must be held. */
 static void call_draw(struct spending_call *c, struct spending *root, double usd, int64_t tokens)
 {
     double less = least(usd, c->usd);

@@ -1,12 +1,12 @@
 /*
- * What a session and everything below it may spend, and has spent.
+ * The budget of a session: what it and everything below it may spend and has spent.
  *
- * One account serves the main agent, its children and every question beside the conversation
- * (judge, hooks, tools, titles). The caller of a model reserves the maximum cost of the call, books
- * the actual cost, once or for each attempt, and settles. So parallel calls exceed a limit by no
- * more than their reservations: a call that does not fit beside the others waits until one of them
- * settles; one that does not fit alone gets a shorter answer; and if nothing is left it is refused
- * with ERR_BUDGET. Without a limit nothing is reserved. Any thread.
+ * One account serves the main agent, its children and all model calls outside the conversation
+ * (judge, hooks, tools, titles). Before a model call the caller reserves its maximum cost; then it
+ * books the actual cost, once or for each attempt, and settles. A call that does not fit beside the
+ * current reservations waits until one of them is settled; one that does not fit alone gets a lower
+ * output limit; and if nothing is left, the call fails with ERR_BUDGET. Without a limit nothing is
+ * reserved. Any thread.
  */
 #pragma once
 
@@ -23,17 +23,17 @@ struct model;
 struct turn_report;
 
 struct spending *spending_new(void);
-/* Of a child: what it books is its own, and its parent's as SPENT_CHILD; the limits are those of
- * the topmost. Keeps a reference to the parent. */
+/* An account for a child: its bookings are also booked to the parent as SPENT_CHILD. The limits of
+ * the topmost account apply. Keeps a reference to the parent. */
 struct spending *spending_branch(struct spending *parent);
 struct spending *spending_ref(struct spending *b);
 void spending_unref(struct spending *b); /* NULL is fine */
-/* What the session has cost before. */
+/* Adds the earlier costs of a resumed session. */
 void spending_recall(struct spending *b, const struct ledger *past);
 
 /* ---- A call ---- */
 
-/* A call's reserve; all zero: none. Used by one thread. */
+/* A call's reservation; all zero = none. Used by one thread. */
 struct spending_call {
     struct spending *spending;
     enum spent_who who;
@@ -41,54 +41,57 @@ struct spending_call {
     int64_t tokens;
 };
 
-/* The models that may answer: the dearest of them counts. */
+/* Prices of the models that may answer; the highest is used. */
 struct spending_rate {
-    const struct model *unpriced; /* one whose price is unknown; NULL: none */
+    const struct model *unpriced; /* one whose price is unknown; or NULL */
     double input, output;         /* USD per token */
-    int64_t max_tokens;           /* of an answer, where the request does not say */
+    int64_t max_tokens;           /* of an answer, if the request has no limit */
 };
 void spending_rate_add(struct spending_rate *r, const struct model *m, enum cache_ttl cache);
 
-/* *io_max_tokens: of the answer, 0: the rate's; lowered where no more can be paid. The prompt
- * counts as if it had to be written to the cache. ERR_BUDGET; ERR_CANCELLED. */
+/* *io_max_tokens: output limit, 0 = the rate's; lowered if the budget requires it. The prompt is
+ * counted as if all of it had to be written to the cache. ERR_BUDGET; ERR_CANCELLED. */
 int spending_reserve(struct spending *b, enum spent_who who, const struct spending_rate *rate,
                      int64_t prompt_tokens, int64_t *io_max_tokens, struct cancel *cancel,
                      struct spending_call *ret, struct err *err);
-/* The same for a request as it stands, with its only model; b NULL: nothing is counted. */
+/* The same for a request that has only one model. b may be NULL: nothing is counted. */
 int spending_begin(struct spending *b, enum spent_who who, struct llm_request *request,
                    struct cancel *cancel, struct spending_call *ret, struct err *err);
-/* Books what an attempt has cost; without a spending: nothing. */
+/* Books the cost of an attempt. Does nothing if c has no spending. */
 void spending_book(struct spending_call *c, const struct spend *s);
-/* The same for what a model used; nothing where its server told no figures. */
+/* The same, computed from the usage. Does nothing if the server reported none. */
 void spending_book_usage(struct spending_call *c, const struct model *m, const struct llm_usage *u);
-/* The call is over: releases the rest of the reservation. */
+/* Ends the call and releases the rest of the reservation. */
 void spending_settle(struct spending_call *c);
 
 /* ---- Limits ---- */
 
-/* --max-budget-usd: of all that the session has cost; 0: no limit. */
+/* --max-budget-usd: limit for everything the session spends; 0 = none. */
 void spending_limit(struct spending *b, double max_usd);
 double spending_max_usd(struct spending *b);
 
 #define SPENDING_NO_LIMIT INT64_MAX
-/* The remaining limits of the goal, from now on (0: nothing). They bind all calls except those in
- * the main agent's name and the judge's, about which the referee decides. */
+/* Sets what is left of the goal's budget (0 = nothing). This limits all calls except those of the
+ * main agent and the judge, which the referee controls. */
 void spending_limit_goal(struct spending *b, int64_t tokens, double usd);
 
 /* ---- Reading ---- */
 
-/* fn is called after each booking, on the thread that booked; one listener. */
+/* Called after each booking on the thread that booked. There is one listener. */
 typedef void (*spending_fn)(void *arg, const struct spend *s);
-/* fn NULL: none; then the one before is not running and never will. */
+/* fn may be NULL. After the return the previous listener is not running and will not be called
+ * again. */
 void spending_watch(struct spending *b, spending_fn fn, void *arg);
 
-double spending_usd(struct spending *b, bool *ret_unknown);     /* what has a price; may be NULL */
-void spending_usage(struct spending *b, struct llm_usage *ret); /* of all that was booked */
-/* What tools, hooks and the judge have used since the last call: a turn's usage counts it. */
+/* known prices only; ret_unknown may be NULL */
+double spending_usd(struct spending *b, bool *ret_unknown);
+void spending_usage(struct spending *b, struct llm_usage *ret); /* of everything booked */
+/* Gets the usage of tools, hooks and the judge since the last call, for the usage of a turn. */
 void spending_take_beside(struct spending *b, struct llm_usage *ret);
-/* The fields of a report that are the session's: costs, times, models; texts are in the arena. */
+/* Fills the fields of a report that are the session's: costs, times, models. Texts are in the
+ * arena. */
 void spending_report(struct spending *b, struct arena *arena, struct turn_report *ret);
-/* time_ms: of a turn that has ended; api_ms: of a call of the model. */
+/* time_ms: of a completed turn; api_ms: of a model call. */
 void spending_add_time(struct spending *b, int64_t time_ms, int64_t api_ms);
-int64_t spending_api_ms(struct spending *b);     /* of all calls that have ended */
-bool spending_is_unreported(struct spending *b); /* something was booked since spending_report() */
+int64_t spending_api_ms(struct spending *b);     /* of all completed calls */
+bool spending_is_unreported(struct spending *b); /* booked since the last spending_report() */

@@ -1,6 +1,7 @@
 /*
- * One model call. The request is made of what never changes in a session (system prompt, tools),
- * the history with its remembered bytes, and the few things a turn decides (output cap, budget).
+ * One model call. A request consists of parts that never change in a session (system prompt,
+ * tools), the history, whose bytes are remembered, and a few values chosen by the turn (output
+ * limit, budget).
  */
 #include "agent/step.h"
 
@@ -31,7 +32,7 @@ void step_init(struct step *s, struct agent *a, struct turn *t)
     *s = (struct step){.agent = a, .turn = t};
     batch_init(&s->batch, a, t);
     buf_init(&s->refusal, STEP_MAX_REASON);
-    buf_init(&s->held, BUF_NO_LIMIT); /* shorter than a key */
+    buf_init(&s->held, BUF_NO_LIMIT); /* never longer than a secret */
 }
 
 void step_release(struct step *s)
@@ -121,8 +122,8 @@ void step_keep_cut(struct step *s)
     s->open = false;
 }
 
-/* The texts of an answer that has no end. Nothing else of it can be sent back: thought without its
- * answer, calls without results, and what vendors keep with a text refers to these. */
+/* The text blocks of an interrupted answer. The other blocks cannot be sent back: thinking without
+ * its answer, calls without results, and vendor data attached to a text that refers to these. */
 static struct message *step_texts(const struct message *m)
 {
     struct message *texts = message_new(ROLE_ASSISTANT, m->len);
@@ -142,8 +143,8 @@ static struct message *step_texts(const struct message *m)
     return texts;
 }
 
-/* Interrupted: text that the user has read stays. When the process has to end, the turn stays open
- * instead, and is asked anew when resumed. */
+/* Keeps the text of an interrupted answer, because the user has read it. If the process has to end,
+ * nothing is kept: the turn stays open and the request is repeated when it is resumed. */
 static void step_cut(struct step *s, struct llm_call *call)
 {
     struct message *whole;
@@ -176,13 +177,13 @@ static void step_started(struct step *s, const struct llm_event *ev)
     if (s->call)
         e->request_id = arena_str(&e->arena, str_of(llm_call_request_id(s->call)));
     e->ttft_ms = clock_mono_ms() - s->start_ms;
-    if (e->ttft_ms < 1) /* 0: not known */
+    if (e->ttft_ms < 1) /* 0 means unknown */
         e->ttft_ms = 1;
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
-/* One event for a delta, or none: a key that comes in pieces leaves in one, so that it is found
- * wherever events are shown. At the end of its block all that is left leaves. */
+/* Emits one event for a delta, or none: a secret that arrives in pieces is emitted in one, so that
+ * the redaction finds it. At the end of the block everything left is emitted. */
 static void step_delta(struct step *s, size_t index, struct str text, bool is_last)
 {
     size_t ready;
@@ -194,7 +195,7 @@ static void step_delta(struct step *s, size_t index, struct str text, bool is_la
         return;
     e = step_event_made(s, EVENT_BLOCK_DELTA);
     e->index = index;
-    e->block = s->block; /* the block last begun */
+    e->block = s->block; /* the block that started last */
     e->text = arena_str(&e->arena, str_first(buf_str(&s->held), ready));
     buf_cut(&s->held, 0, ready);
     agent_emit(s->agent, e, s->turn->cancel);
@@ -243,14 +244,14 @@ static void step_retry(struct step *s, const struct llm_event *ev)
     agent_emit(s->agent, e, s->turn->cancel);
 }
 
-/* Text said aside is not shown. */
+/* Whether events of this kind show text. Those of an aside are not emitted. */
 static bool step_is_said(enum llm_event_kind kind)
 {
     return kind == LLM_MESSAGE_START || kind == LLM_BLOCK_START || kind == LLM_BLOCK_DELTA ||
            kind == LLM_BLOCK_STOP;
 }
 
-/* An answer that did not hold has cost what its server said by then. */
+/* A discarded answer costs what its server reported so far. */
 static void step_account_void(struct step *s)
 {
     struct agent *a = s->agent;
@@ -262,7 +263,7 @@ static void step_account_void(struct step *s)
     s->heard = (struct llm_usage){0};
 }
 
-/* Another model answers from here on; the session tells it, too. */
+/* Reports that another model answers from here on, also in the session. */
 static void step_fell_back(struct step *s, struct str to, struct str why)
 {
     struct event *e = agent_event(s->agent, EVENT_NOTICE);
@@ -296,7 +297,7 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
         step_started(s, ev);
         break;
     case LLM_BLOCK_START:
-        buf_clear(&s->held); /* of an answer that was dropped */
+        buf_clear(&s->held); /* left over from a discarded answer */
         step_block(s, ev, EVENT_BLOCK_STARTED);
         break;
     case LLM_BLOCK_DELTA:
@@ -334,8 +335,8 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
-/* DISABLE_PROMPT_CACHING, or the one of the model's family: of other programs, and set where a
- * gateway refuses the marks. */
+/* DISABLE_PROMPT_CACHING, or its variant for the model's family. Users of Claude Code set it where
+ * a gateway rejects cache marks. */
 static bool cache_is_disabled(const struct conf *conf, const struct model *model)
 {
     static const char *const names[][2] = {
@@ -382,8 +383,8 @@ int64_t step_estimate(const struct agent *a)
                      ROOM_TOKEN_BYTES);
 }
 
-/* A model that is known to take no images is given none: what a tool has read is left out
- * beforehand. */
+/* For a model that is known to accept no images: leaves out those that tools have read before the
+ * request is made. */
 static void step_drop_images(struct step *s, const struct model *m)
 {
     struct history *h = &s->agent->history;
@@ -392,13 +393,14 @@ static void step_drop_images(struct step *s, const struct model *m)
 
     if (m->images || !m->known || !h->media)
         return;
-    (void)history_messages(h, &count); /* including the latest message */
+    (void)history_messages(h, &count); /* turns the draft into a message */
     while (history_drop_media(h, MEDIA_OF_TOOL, &drops)) {
         agent_keep_drops(s->agent, &drops);
         drops.list.len = 0;
     }
     vec_release(&drops.list);
-    agent_notice(s->agent, LEVEL_WARNING, "%.*s takes no images; going on without what a tool read",
+    agent_notice(s->agent, LEVEL_WARNING,
+                 "%.*s takes no images; continuing without those that a tool has read",
                  STR_ARG(m->name));
 }
 
@@ -414,7 +416,7 @@ static struct str step_system_json(struct agent *a)
     return buf_str(&a->system_json);
 }
 
-/* The same bytes for every call, unless the provider is meant to read all of it anew. */
+/* The same bytes for every call, unless the user wants to break the provider's cache. */
 static void step_system(struct step *s, struct llm_request *ret)
 {
     struct agent *a = s->agent;
@@ -445,7 +447,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         .effort = a->turn_effort ? a->turn_effort : a->spec.effort,
         .thinking = a->spec.thinking,
         .thinking_budget = a->spec.thinking_budget,
-        /* Also aside: a request that thinks otherwise would miss the cache. */
+        /* Also for an aside: different thinking settings would miss the cache. */
         .show_thinking = !a->spec.hides_thinking || !atomic_load(a->spec.hides_thinking),
         .cache = step_cache(a->spec.conf, &p->model),
     };
@@ -464,7 +466,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         ret->tools = toolbox_llm(a->spec.toolbox, &ret->tool_count);
 }
 
-/* The limits hold whichever of the models answers. */
+/* Checks the cost limits, whichever model answers. */
 static int step_afford(struct step *s, struct llm_request *request, struct err *err)
 {
     struct agent *a = s->agent;
@@ -479,7 +481,7 @@ static int step_afford(struct step *s, struct llm_request *request, struct err *
                             step_estimate(a), &request->max_tokens, s->turn->cancel, &s->paid, err);
 }
 
-/* Waits for one mail, or for the call's own clock. 1: complete. */
+/* Waits for one mail or the call's own deadline. Returns 1 when the call is complete. */
 static int step_wait(struct step *s, struct llm_call *call, struct err *err)
 {
     struct agent *a = s->agent;
@@ -502,14 +504,15 @@ static int step_wait(struct step *s, struct llm_call *call, struct err *err)
     return r;
 }
 
-/* What an answer used whose server tells no figures, by its size: limits hold there, too. */
+/* Estimates the usage from the size of the answer if the server reports none, so that limits still
+ * work. */
 static struct llm_usage step_guess(struct step *s)
 {
     struct agent *a = s->agent;
 
     if (!a->told_guess)
         agent_notice(a, LEVEL_WARNING,
-                     "the server tells no token counts: tokens and costs are estimated");
+                     "the server reports no token counts: tokens and costs are estimated");
     a->told_guess = true;
     return (struct llm_usage){
         .input = step_estimate(a),

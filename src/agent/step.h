@@ -1,8 +1,9 @@
 /*
- * One model call and what it says; for src/agent only.
+ * One model call; for src/agent only.
  *
- * Drives llm_call from the agent's mailbox, turns its events into the agent's, and hands completed
- * tool_use blocks to the batch as they arrive. A broken attempt voids both. Agent thread.
+ * Drives llm_call from the agent's mailbox, translates its events into the agent's, and passes
+ * complete tool_use blocks to the batch as they arrive. A failed attempt discards both. Agent
+ * thread.
  */
 #pragma once
 
@@ -22,13 +23,14 @@ struct err;
 struct model;
 struct turn;
 
-/* The uuid a block was shown under; its line in the transcript has the same. */
+/* The uuid under which a block was shown. Its transcript line gets the same one. */
 struct step_entry {
     size_t index;
     char uuid[ID_UUID_LEN + 1];
 };
 
-/* A question beside the conversation: the prefix of any step, other words at its end. */
+/* A question outside the conversation: it shares the prefix of ordinary steps, so that the prompt
+ * cache is used, but ends differently. */
 struct step_aside {
     struct message *const *messages;
     size_t count;
@@ -39,47 +41,49 @@ struct step_aside {
 struct step {
     struct agent *agent;
     struct turn *turn;
-    const struct step_aside *aside; /* NULL: the history goes out */
+    const struct step_aside *aside; /* NULL = send the history */
     struct batch batch;
     struct spending_call paid;
-    int64_t start_ms;      /* when it was asked */
+    int64_t start_ms;      /* when the request was sent */
     bool open;             /* STEP_STARTED was emitted, but neither DONE, VOID nor CUT */
     bool is_cut;           /* by an interrupt */
-    enum block_kind block; /* being said */
-    struct buf held;       /* the end of its text so far that may become a key: not emitted yet */
+    enum block_kind block; /* the block being received */
+    struct buf
+        held; /* the end of its text, not emitted yet because it may be the start of a secret */
     char message_id[80];
-    struct buf refusal;     /* why it refused, where the provider says */
-    struct buf system;      /* the system prompt, where it is not the agent's own bytes */
+    struct buf refusal;     /* the provider's reason for a refusal */
+    struct buf system;      /* the system prompt if it differs from the agent's */
     int api_status;         /* of the failure */
-    bool is_overloaded;     /* then: the server had too much to do */
-    int broken;             /* answers in a row that broke off before their end */
-    int64_t asked_ms;       /* then: how long the server asked to wait, or -1 */
-    bool blames_media;      /* the provider would not take an image or a file */
-    struct llm_usage heard; /* figures of the answer that is being given */
-    struct llm_call *call;  /* while it runs */
+    bool is_overloaded;     /* the failure was an overload of the server */
+    int broken;             /* consecutive answers that broke off before their end */
+    int64_t asked_ms;       /* how long the failing server asked to wait, or -1 */
+    bool blames_media;      /* the provider rejected an image or a file */
+    struct llm_usage heard; /* figures of the answer so far */
+    struct llm_call *call;  /* set while it runs */
     struct llm_call_result reply;
-    VEC(struct step_entry) entries; /* of the blocks that are complete */
+    VEC(struct step_entry) entries; /* one for each complete block */
 };
 
 void step_init(struct step *s, struct agent *a, struct turn *t);
 void step_release(struct step *s);
 
-/* The history goes out; reply holds what came back. -1: it failed, and reply has no message; or it
- * was interrupted, and its message is what could be read by then: texts, at least one. Then
- * step_keep_cut() or step_drop() has the last word. */
+/* Sends the history and receives the answer into reply. -1: if it failed, reply has no message; if
+ * it was interrupted, reply has the text received so far, at least one block, and the caller must
+ * call step_keep_cut() or step_drop(). */
 int step_call(struct step *s, struct err *err);
-/* Sends these messages instead. The answer is not shown, and no call is run; the costs count. */
+/* Sends these messages instead. The answer is not shown and calls in it do not run, but it is paid.
+ */
 int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
-/* Tokens the next request will have, about: what the last one really had and four bytes a token
+/* Estimated size of the next request in tokens: that of the last one, plus one per four bytes added
  * since. */
 int64_t step_estimate(const struct agent *a);
-/* How long the provider is asked to keep what it is sent. */
+/* The cache lifetime to request from the provider. */
 enum cache_ttl step_cache(const struct conf *conf, const struct model *model);
-/* Every block of the reply gets its entry. */
+/* Gives every block of the reply its entry. */
 void step_name_blocks(struct step *s);
-/* The reply counts: STEP_DONE. */
+/* Accepts the reply: STEP_DONE. */
 void step_keep(struct step *s);
-/* What could be read of an interrupted one does: STEP_CUT. */
+/* Accepts the text of an interrupted reply: STEP_CUT. */
 void step_keep_cut(struct step *s);
-/* It does not: STEP_VOID, if it was shown, and its calls are void. */
+/* Discards the reply and its calls; STEP_VOID if any of it was shown. */
 void step_drop(struct step *s, struct str why);

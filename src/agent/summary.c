@@ -1,5 +1,5 @@
 /*
- * summary: one question beside the conversation, asked until there is an answer to it.
+ * summary: asks for the summary until there is a usable answer.
  */
 #include "agent/summary.h"
 
@@ -9,17 +9,18 @@
 #include "base/log.h"
 #include "llm/message.h"
 
-#define SUMMARY_PARTS 4 /* a quarter of the history is left out after each request too long */
+#define SUMMARY_PARTS                                                                              \
+    4 /* after each request that is too long, another quarter of the history is left out */
 
 struct question {
     struct agent *agent;
     struct turn *turn;
     struct buf text;
-    size_t first; /* message of the history it begins with */
+    size_t first; /* index of the first message that is included */
     enum tool_choice choice;
 };
 
-/* The history from q->first on, and the question. */
+/* The messages from q->first on, and the question. */
 static struct message **question_messages(const struct question *q, size_t *ret_count)
 {
     const struct history *h = &q->agent->history;
@@ -65,18 +66,19 @@ static int question_send(const struct question *q, struct step *s, struct err *e
     return r;
 }
 
-/* What came back, judged. */
+/* Checks the answer. */
 static int question_heard(const struct step *s, struct buf *ret, struct err *err)
 {
     const struct message *m = s->reply.message;
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
 
     if (s->reply.stop == STOP_CONTEXT_FULL)
-        return err_set(err, ERR_CONTEXT_FULL, "the context was full before the summary was whole");
+        return err_set(err, ERR_CONTEXT_FULL,
+                       "the context was full before the summary was complete");
     if (s->reply.stop == STOP_REFUSAL)
-        return err_set(err, ERR_PROTOCOL, "the model refused to sum up the conversation");
+        return err_set(err, ERR_PROTOCOL, "the model refused to summarize the conversation");
     if (message_count(m, BLOCK_TOOL_USE))
-        return err_set(err, ERR_PROTOCOL, "the model called a tool instead of summing up");
+        return err_set(err, ERR_PROTOCOL, "the model called a tool instead of summarizing");
     message_text(m, &text);
     if (!str_trim(buf_str(&text)).len)
         return err_set(err, ERR_PROTOCOL, "the model's summary is empty");
@@ -99,7 +101,7 @@ static int question_ask(const struct question *q, struct buf *ret, struct err *e
     return r;
 }
 
-/* True: there is a shorter one to try. */
+/* True if there is a shorter request to try. */
 static bool question_shorten(struct question *q, int part)
 {
     struct history *h = &q->agent->history;
@@ -130,7 +132,7 @@ int summary_ask(struct agent *a, struct turn *t, struct str instructions, struct
             break;
         log_debug("agent", "summary: %s", err->text);
         if (err->code == ERR_PROTOCOL && q.choice == CHOICE_AUTO) {
-            buf_adds(&q.text, "\n\nYour last try was no summary. Only text is wanted now.");
+            buf_adds(&q.text, "\n\nYour last answer was not a summary. Answer with text only.");
             q.choice = CHOICE_NONE;
         } else if ((err->code != ERR_CONTEXT_FULL && err->code != ERR_TOO_BIG) ||
                    ++part == SUMMARY_PARTS || !question_shorten(&q, part)) {

@@ -1,10 +1,10 @@
 /*
- * What a conversation comes down to, in the model's own words; for src/agent only.
+ * Asks the model to summarize the conversation; for src/agent only.
  *
- * The request is that of any step (system prompt, tools, history), with the question at its end, so
- * that the provider's cache of the prompt serves it. The answer counts in turn and ledger, but is
- * not shown as one. One that calls a tool or says nothing is asked for once more; where the request
- * is too long, the oldest part is left out, in three steps at most. Agent thread.
+ * The request is that of an ordinary step (system prompt, tools, history) with the question at its
+ * end, so that the provider's prompt cache is used. The answer is booked to the turn and the ledger
+ * but not shown. If the answer has a tool call or no text, the question is repeated once. If the
+ * request is too long, the oldest part is left out, in at most three steps. Agent thread.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ struct buf;
 struct err;
 struct turn;
 
-extern const char summary_md[]; /* the question: summary.md */
+extern const char summary_md[]; /* the question, from summary.md */
 
-/* instructions: what the user wants kept; or empty. ERR_CONTEXT_FULL: not even a part of it fits;
- * ERR_PROTOCOL: the model gives no summary; and whatever fails a call. */
+/* instructions: what the user wants kept; may be empty. ERR_CONTEXT_FULL: not even a part fits;
+ * ERR_PROTOCOL: the model gave no summary; or an error of the call. */
 int summary_ask(struct agent *a, struct turn *t, struct str instructions, struct buf *ret,
                 struct err *err);

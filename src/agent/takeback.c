@@ -1,6 +1,7 @@
 /*
- * Messages removed from outside while no turn runs: lines out of the middle, or everything after a
- * place. Orders wait under the agent's lock; its thread takes them between turns.
+ * Removes messages at the request of other threads while no turn runs: lines in the middle, or
+ * everything after a point. Requests wait under the agent's lock; its thread handles them between
+ * turns.
  */
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "guard/workspace.h"
 #include "llm/message.h"
 
-/* ---- Lines out of the middle ---- */
+/* ---- Lines in the middle ---- */
 
 static void agent_snip_now(struct agent *a, struct strv *entries)
 {
@@ -23,22 +24,22 @@ static void agent_snip_now(struct agent *a, struct strv *entries)
     struct err err = {0};
 
     if (history_snip_check(&a->history, entries, &err) < 0) {
-        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
+        agent_notice(a, LEVEL_ERROR, "nothing was removed: %s", err.text);
         return;
     }
     list = arena_alloc(&arena, entries->len * sizeof(*list));
     for (size_t i = 0; i < entries->len; i++)
         list[i] = str_of(entries->ptr[i]);
     if (journal && journal->snipped(journal, list, entries->len, &err) < 0) {
-        agent_notice(a, LEVEL_ERROR, "nothing was taken out: %s", err.text);
+        agent_notice(a, LEVEL_ERROR, "nothing was removed: %s", err.text);
         return;
     }
     history_snip(&a->history, entries);
-    agent_notice(a, LEVEL_INFO, "%zu line%s taken out of the conversation", entries->len,
+    agent_notice(a, LEVEL_INFO, "%zu line%s removed from the conversation", entries->len,
                  entries->len == 1 ? " was" : "s were");
 }
 
-/* False: there was none. */
+/* False if there was no request. */
 static bool agent_take_snip(struct agent *a)
 {
     CLEANUP(strv_release) struct strv entries = STRV_INIT;
@@ -67,7 +68,7 @@ void agent_snip(struct agent *a, const struct strv *entries)
     agent_wake(a);
 }
 
-/* ---- Everything after a place ---- */
+/* ---- Everything after a point ---- */
 
 void agent_adopt(struct agent *a, const struct recall *past)
 {
@@ -103,18 +104,19 @@ static void agent_emit_rewound(struct agent *a, const struct agent_rewind *order
     agent_emit(a, e, a->spec.cancel);
 }
 
-/* Costs stay, so the ledger stays; everything else is as if it had never happened. */
+/* The ledger keeps its costs; everything else is reset. */
 static int agent_rewind_now(struct agent *a, struct agent_rewind *order, struct err *err)
 {
     CLEANUP(recall_release) struct recall past = RECALL_INIT;
 
     if (a->turn != order->turn)
-        return err_set(err, ERR_BUSY, "a turn has started since, so nothing was set back");
+        return err_set(err, ERR_BUSY, "a turn has started, so nothing was rewound");
     if (order->go(order, &past, err) < 0)
         return -1;
     if (order->conversation) {
         agent_adopt(a, &past);
-        a->is_recalled = true; /* what the model knows of its surroundings: news() tells the rest */
+        a->is_recalled =
+            true; /* the model knows the surroundings already; news() reports changes */
         a->told_mode = MODE_DEFAULT;
         a->compact_failures = 0;
         a->compacted_before = false;
@@ -124,7 +126,7 @@ static int agent_rewind_now(struct agent *a, struct agent_rewind *order, struct 
     return 0;
 }
 
-/* False: there was none. */
+/* False if there was no request. */
 static bool agent_take_rewind(struct agent *a)
 {
     struct agent_rewind *order;
@@ -152,12 +154,13 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err)
     else if (a->finishing)
         busy = "the session is about to end";
     else if (a->rewind)
-        busy = "it is being set back already";
+        busy = "a rewind is already in progress";
     order->turn = a->turn;
     if (!busy)
         a->rewind = order;
     lock_give(&a->lock);
-    if (!busy && !inputs_rests(a->inputs)) { /* said at the same time: that comes first */
+    if (!busy &&
+        !inputs_rests(a->inputs)) { /* a prompt that was sent at the same time comes first */
         lock_take(&a->lock);
         if (a->rewind == order) {
             a->rewind = NULL;

@@ -1,6 +1,6 @@
 /*
- * The table of tasks: rows under one lock, reported to the listener outside of it. A row that is
- * used outside of the lock is pinned, and withdrawing it waits for that. Any thread.
+ * The task table: rows under one lock; the listener is called without it. A row that is used
+ * without the lock is pinned, and withdrawing it waits for that. Any thread.
  */
 #include "agent/task.h"
 
@@ -60,7 +60,7 @@ bool task_is_over(enum task_state s)
     return s >= TASK_COMPLETED;
 }
 
-/* Base 36, at least n digits. */
+/* Writes the number in base 36 with at least n digits. */
 static void put_base36(uint64_t value, int n, char *out)
 {
     char digits[16];
@@ -77,7 +77,7 @@ static void put_base36(uint64_t value, int n, char *out)
 
 void task_make_id(struct task_table *t, enum task_kind kind, char ret[static TASK_ID_MAX + 1])
 {
-    const char *test = test_switch("TENAX_TEST_IDS"); /* so that a scenario can name them */
+    const char *test = test_switch("TENAX_TEST_IDS"); /* predictable ids for test scenarios */
     int64_t first = 0;
 
     ret[0] = kinds[kind].letter;
@@ -87,7 +87,7 @@ void task_make_id(struct task_table *t, enum task_kind kind, char ret[static TAS
     else if (kind == TASK_AGENT)
         snprintf(ret + 1, TASK_ID_MAX, "%016" PRIx64, id_random());
     else
-        put_base36(id_random() % 2821109907456, 8, ret + 1); /* 36 to the 8th */
+        put_base36(id_random() % 2821109907456, 8, ret + 1); /* 36^8 */
 }
 
 void task_make_run(char ret[static TASK_RUN_MAX + 1])
@@ -99,7 +99,7 @@ void task_make_run(char ret[static TASK_RUN_MAX + 1])
     snprintf(ret + len, TASK_RUN_MAX + 1 - len, "-%08" PRIx32, (uint32_t)id_random());
 }
 
-/* ---- Life ---- */
+/* ---- Creation and release ---- */
 
 static void row_free(struct task_row *r)
 {
@@ -159,7 +159,7 @@ void task_table_listen(struct task_table *t, const struct task_listener *l)
     gate_give(&t->gate);
 }
 
-/* ---- The workspace's ---- */
+/* ---- The table of a workspace ---- */
 
 struct task_desk {
     struct task_table *table;
@@ -215,7 +215,7 @@ const char *task_desk_agent(struct workspace *w)
 
 /* ---- Rows ---- */
 
-/* The lock is held, as for all below that take a row. */
+/* The lock must be held; this applies to all functions with a row argument. */
 struct task_row *task_row_find(struct task_table *t, struct str id)
 {
     size_t at = (size_t)map_get(&t->by_id, id);
@@ -223,7 +223,7 @@ struct task_row *task_row_find(struct task_table *t, struct str id)
     return at ? t->rows.ptr[at - 1] : NULL;
 }
 
-/* By id, or the newest that has the name. */
+/* By id, or the newest row with this name. */
 struct task_row *task_row_named(struct task_table *t, struct str id)
 {
     struct task_row *found = task_row_find(t, id);
@@ -284,9 +284,9 @@ static void row_set(char **field, struct str text)
         *field = mem_dup(text.ptr, text.len);
 }
 
-/* ---- Told ---- */
+/* ---- Notifying the listener ---- */
 
-/* True: *ret may be called until told_end(). */
+/* If true, *ret may be called until told_end(). */
 static bool told_begin(struct task_table *t, struct task_listener *ret)
 {
     bool has;
@@ -351,7 +351,7 @@ static bool write_row(void *arg, const struct task_view *v)
     return true;
 }
 
-/* All that run in the background, whenever that has changed. */
+/* All background tasks; emitted whenever that list has changed. */
 static struct event *tasks_event(struct task_table *t)
 {
     struct event *e = event_new(EVENT_TASKS);
@@ -411,7 +411,7 @@ static void tell_patch(struct task_table *t, const struct task_view *v, bool to_
     told_end(t);
 }
 
-/* The notification to its owner is stored before others see the end. */
+/* Stores the notification for the owner before others see the end. */
 static void tell_end(struct task_table *t, const struct task_view *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -438,7 +438,7 @@ static void tell_end(struct task_table *t, const struct task_view *v)
     told_end(t);
 }
 
-/* ---- Begun ---- */
+/* ---- Starting ---- */
 
 static int row_begin(struct task_table *t, const char *owner, const struct task_spec *s,
                      struct arena *arena, struct task_view *ret, struct err *err)
@@ -521,7 +521,7 @@ void task_restore(struct task_table *t, const char *owner, const struct task_spe
     gate_give(&t->gate);
 }
 
-/* ---- Changed ---- */
+/* ---- Changes ---- */
 
 void task_set_state(struct task_table *t, const char *id, enum task_state state)
 {

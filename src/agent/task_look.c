@@ -1,5 +1,5 @@
 /*
- * The table of tasks as others use it: read, waited for, stopped. Any thread.
+ * Access to the task table for other code: reading, waiting, stopping. Any thread.
  */
 #include "agent/task.h"
 
@@ -15,7 +15,7 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 
-#define TASK_NAMED 20 /* ids an error names */
+#define TASK_NAMED 20 /* ids listed in an error */
 
 bool task_look(struct task_table *t, struct str id, struct arena *arena, struct task_view *ret)
 {
@@ -83,7 +83,7 @@ size_t task_running(struct task_table *t, unsigned kinds_wanted, const char *own
     return n;
 }
 
-/* NULL, with an error that names those there are. */
+/* The row, or NULL with an error that lists the existing tasks. */
 static struct task_row *row_for(struct task_table *t, const char *by, struct str id,
                                 struct err *err)
 {
@@ -101,7 +101,7 @@ static struct task_row *row_for(struct task_table *t, const char *by, struct str
         buf_addf(&known, "%s%s (%s)", count++ ? ", " : "", it->id, task_state_name(it->state));
     }
     if (known.len)
-        err_set(err, ERR_NOT_FOUND, "there is no task '%.*s'; there are: %s",
+        err_set(err, ERR_NOT_FOUND, "there is no task '%.*s'; known tasks: %s",
                 STR_ARG(str_clip(id, 80)), buf_cstr(&known));
     else
         err_set(err, ERR_NOT_FOUND, "there is no task '%.*s': none was started",
@@ -200,7 +200,7 @@ int task_wait(struct task_table *t, const char *id, int64_t timeout_ms, struct c
     return is_over;
 }
 
-/* ---- As others read it ---- */
+/* ---- Output formats ---- */
 
 struct running_writer {
     struct jw *w;

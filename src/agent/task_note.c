@@ -1,5 +1,5 @@
 /*
- * Texts about a task: one sentence, and the notification for its owner. Any thread.
+ * Texts about a task: a sentence, and the notification for its owner. Any thread.
  */
 #include <inttypes.h>
 #include <string.h>

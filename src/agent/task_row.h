@@ -1,6 +1,5 @@
 /*
- * The table of tasks from the inside; for task*.c only. All that takes a row is called with the
- * gate taken.
+ * Internals of the task table; for task*.c only. Functions with a row argument need the gate held.
  */
 #pragma once
 
@@ -25,7 +24,7 @@ struct task_row {
     char *summary, *note, *result, *worktree, *branch;
     int depth;
     bool is_background, is_known, has_code;
-    bool is_stopping; /* its owner stops it: that end is no news to it, any other is */
+    bool is_stopping; /* its owner requested the stop and needs no notification of it */
     int code;
     int64_t began_ms, ended_ms, told_ms;
     struct task_usage usage;
@@ -36,18 +35,18 @@ struct task_row {
 
 struct task_table {
     atomic_int refs;
-    atomic_uint made[TASK_KINDS]; /* ids, where a test counts them */
-    struct gate gate;             /* of what follows */
+    atomic_uint made[TASK_KINDS]; /* numbers of ids when a test makes them predictable */
+    struct gate gate;             /* guards the fields below */
     VEC(struct task_row *) rows;
-    struct map by_id; /* to the row's index, plus one */
+    struct map by_id; /* row index + 1 */
     struct task_listener listener;
     bool has_listener;
-    int calls; /* of the listener that run now */
+    int calls; /* listener calls in progress */
 };
 
 /* task.c */
 struct task_row *task_row_find(struct task_table *t, struct str id); /* or NULL */
-/* By id, or the newest that has the name. */
+/* By id, or the newest row with this name. */
 struct task_row *task_row_named(struct task_table *t, struct str id);
 void task_row_view(const struct task_row *r, struct arena *arena, struct task_view *ret);
 struct str task_row_str(const char *s);

@@ -1,5 +1,5 @@
 /*
- * What every tool shares: results, flags, and the path arguments most of them have.
+ * Helpers for all tools: results, flags, and path arguments.
  */
 #include "agent/tool.h"
 

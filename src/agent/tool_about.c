@@ -1,7 +1,7 @@
 /*
- * tool_about: which argument tells a call from others. Of a finished input it is looked up; of one
- * that streams in, its bytes are walked for strings that are members of the object itself. Any
- * thread.
+ * tool_about: finds the most significant argument of a call. For complete input it looks up
+ * members; for streaming input it scans the bytes for strings that are members of the top-level
+ * object. Any thread.
  */
 #include "agent/tool_about.h"
 
@@ -10,15 +10,15 @@
 #include "base/mem.h"
 #include "json/json.h"
 
-#define ABOUT_MAX ((size_t)16 << 10) /* bytes of an argument that are looked at */
+#define ABOUT_MAX ((size_t)16 << 10) /* bytes of an argument that are examined */
 
-/* What says most comes first. */
+/* Most significant first. */
 static const char *const about_members[] = {
     "command",     "file_path", "notebook_path", "pattern", "url",     "query",    "path",
     "description", "prompt",    "objective",     "bash_id", "task_id", "shell_id",
 };
 
-/* The first line; a path below dir without dir. */
+/* The first line; a path below dir becomes relative. */
 static struct str about_short(size_t member, struct str value, const char *dir)
 {
     struct str folder = str_of(dir);
@@ -30,7 +30,7 @@ static struct str about_short(size_t member, struct str value, const char *dir)
     return str_first(value, str_chr(value, '\n'));
 }
 
-/* The argument that is there and says most; ARRAY_LEN(about_members): none. */
+/* Index of the most significant argument present, or ARRAY_LEN(about_members). */
 static size_t about_member(const struct json *input, struct str *ret)
 {
     size_t i = 0;
@@ -61,10 +61,10 @@ bool tool_about_goes_on(const struct json *input)
     return str_chr(value, '\n') < value.len;
 }
 
-/* ---- An input without its end ---- */
+/* ---- Incomplete input ---- */
 
-/* The rest after the string whose opening quote has been passed; its raw bytes in *ret. False: the
- * string does not end here. */
+/* Reads a string after its opening quote: *ret gets its raw bytes, *rest what follows. False if it
+ * does not end here. */
 static bool partial_string(struct str *rest, struct str *ret)
 {
     size_t i = 0;
@@ -78,7 +78,7 @@ static bool partial_string(struct str *rest, struct str *ret)
     return is_whole;
 }
 
-/* Over a value that is no string. */
+/* Skips a value that is not a string. */
 static void partial_skip(struct str *rest)
 {
     size_t depth = 0;
@@ -99,7 +99,7 @@ static void partial_skip(struct str *rest)
     }
 }
 
-/* Bytes at the end that are half of an escape. */
+/* Number of bytes of an incomplete escape at the end. */
 static size_t partial_escape(struct str raw)
 {
     size_t i = 0;

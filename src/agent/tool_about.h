@@ -1,5 +1,5 @@
 /*
- * A call in a few words: the one argument that says most about it. Pure; any thread.
+ * A short description of a call: its most significant argument. Pure; any thread.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 struct buf;
 struct json;
 
-/* Its first line; of a path below dir (may be NULL) the part below. Empty: no argument is
- * telling. */
+/* The argument's first line; a path below dir (may be NULL) becomes relative. Empty if no argument
+ * is significant. */
 struct str tool_about(const struct json *input, const char *dir);
-/* There are lines after that first one: the display should mention it. */
+/* True if that argument has more lines: the display should indicate it. */
 bool tool_about_goes_on(const struct json *input);
-/* The first line of an input that is still coming in: JSON without its end. */
+/* The same for an input that is still streaming in: JSON without its end. */
 void tool_about_partial(struct str json, const char *dir, struct buf *ret);

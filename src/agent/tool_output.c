@@ -1,5 +1,5 @@
 /*
- * tool_output: the shapes of the reference, told apart by their members. Pure.
+ * tool_output: recognizes the reference's structured results by their members. Pure.
  */
 #include "agent/tool_output.h"
 
@@ -15,7 +15,7 @@ static void add_line(struct buf *to, struct str text)
     buf_add(to, text);
 }
 
-/* A text, or content blocks; false: neither. */
+/* Adds a text or content blocks; false if it is neither. */
 static bool add_content(const struct json *v, struct buf *ret)
 {
     bool any = false;

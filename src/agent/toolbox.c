@@ -1,5 +1,5 @@
 /*
- * toolbox: texts and schemas are written once; the request's entries are slices of that. Any
+ * toolbox: texts and schemas are generated once; the request's entries are slices of them. Any
  * thread.
  */
 #include "agent/toolbox.h"
@@ -29,22 +29,22 @@
 
 struct toolbox_row {
     const struct tool_entry *entry;
-    const struct json *schema; /* that its input is checked against */
-    struct llm_tool llm;       /* as it is sent; of a deferred one only the name */
+    const struct json *schema; /* checks the input */
+    struct llm_tool llm;       /* as sent; for a deferred tool only the name */
     bool is_deferred;
 };
 
 struct toolbox {
     atomic_int refs;
     uint64_t serial;
-    struct toolbox *from; /* whose rows are among these; NULL: none */
+    struct toolbox *from; /* source of shared rows, or NULL */
     struct arena arena;
     VEC(struct toolbox_row) rows;
-    VEC(struct llm_tool) llm;             /* that are sent */
-    VEC(const struct tool_entry *) extra; /* that are not */
-    struct map aliases;                   /* to the name that is meant */
-    struct map by_name;                   /* to the row's index, plus one */
-    struct gate gate;                     /* of what follows */
+    VEC(struct llm_tool) llm;             /* in the request */
+    VEC(const struct tool_entry *) extra; /* deferred */
+    struct map aliases;                   /* alias → name */
+    struct map by_name;                   /* row index + 1 */
+    struct gate gate;                     /* guards the fields below */
     struct word_index *index;
     const struct tool_entry *owed;
     struct str names;
@@ -159,7 +159,7 @@ int tool_structured(struct str schema, struct arena *arena, struct tool_entry *r
         return err_set(err, ERR_BAD_INPUT, "JSON schema: its \"type\" must be \"object\"");
     schema_unknown(v, &unknown);
     if (unknown.len)
-        return err_set(err, ERR_BAD_INPUT, "JSON schema: this part of it cannot be checked: %.*s",
+        return err_set(err, ERR_BAD_INPUT, "JSON schema: unsupported part: %.*s",
                        STR_ARG(str_first(buf_str(&unknown), str_chr(buf_str(&unknown), '\n'))));
     *ret = (struct tool_entry){
         .name = "StructuredOutput",
@@ -173,7 +173,7 @@ int tool_structured(struct str schema, struct arena *arena, struct tool_entry *r
 
 #define TOOL_PAIR (TOOL_FINDS | TOOL_EXECUTES)
 
-/* searches: deferred tools are, or may be, among the others. */
+/* searches: there are or may be deferred tools. */
 static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_entry *e,
                           bool searches)
 {
@@ -188,7 +188,7 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
     return !spec->permit || permit_offers(spec->permit, name);
 }
 
-/* Another's rows, with all that was made of them. */
+/* Takes rows of another toolbox with everything computed for them. */
 static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, struct err *err)
 {
     bool searches = false;
@@ -222,7 +222,8 @@ static int toolbox_check_only(const struct toolbox_spec *spec, struct err *err)
         }
         for (size_t k = 0; spec->from && k < spec->from->rows.len; k++)
             nearest_offer(&near, str_of(spec->from->rows.ptr[k].entry->name));
-        if (known || rule_knows_tool(name)) /* a script may be written for more tools than ours */
+        if (known ||
+            rule_knows_tool(name)) /* a script may be written for a program with more tools */
             continue;
         if (near.best.len)
             return err_set(err, ERR_BAD_INPUT, "there is no tool '%.*s'; did you mean %.*s?",
@@ -236,7 +237,7 @@ static void toolbox_take_aliases(struct toolbox *t, const struct toolbox_spec *s
 {
     if (spec->from) {
         MAP_EACH(&spec->from->aliases, it) {
-            map_set(&t->aliases, it->key, it->value); /* `from` lives as long */
+            map_set(&t->aliases, it->key, it->value); /* `from` lives as long as this */
         }
     }
     for (size_t i = 0; spec->aliases && i + 1 < spec->aliases->len; i += 2)
@@ -254,14 +255,14 @@ static void toolbox_write_names(struct toolbox *t)
     VEC_EACH(&t->rows, row) {
         const char *name = row->entry->name;
 
-        if (!(row->entry->flags & TOOL_HIDDEN)) /* Agent by the name that SDKs look for */
+        if (!(row->entry->flags & TOOL_HIDDEN)) /* Agent under the name that SDKs expect */
             jw_cstr(&w, strcmp(name, "Agent") == 0 ? "Task" : name);
     }
     jw_array_end(&w);
     t->names = arena_str(&t->arena, buf_str(&names));
 }
 
-/* Our own first. */
+/* Our own tools first. */
 static int by_server(const void *a, const void *b)
 {
     const struct tool_entry *one = *(const struct tool_entry *const *)a;
@@ -413,7 +414,8 @@ static struct word_index *make_index(struct toolbox *t)
                                       .hint = str_of(e->hint),
                                       .text = str_of(e->text),
                                       .group = str_of(e->server)};
-        if (e->server && e->raw_name) { /* the name shown to the model may have lost characters */
+        if (e->server &&
+            e->raw_name) { /* invalid characters were replaced in the name for the model */
             buf_addf(&name, "%s %s", e->server, e->raw_name);
             items[i].name = arena_str(&arena, buf_str(&name));
         }

@@ -1,6 +1,6 @@
 /*
- * One turn: from an input to an end reason. turn_loop() is the page to read; everything else on
- * this page is one of its sentences. Agent thread.
+ * One turn: from an input to a reason for its end. Start with turn_loop(); the rest are its
+ * helpers. Agent thread.
  */
 #include <inttypes.h>
 
@@ -23,8 +23,8 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
-#define TURN_RESTATE 3   /* times the call of a tool that is owed is asked for again */
-#define TURN_SENT_BACK 8 /* times Stop hooks may send a turn back before they are overruled */
+#define TURN_RESTATE 3   /* how often the model is reminded to call the required tool */
+#define TURN_SENT_BACK 8 /* how often in a row Stop hooks may make a turn continue */
 #define TURN_MAX_NOTE ((size_t)64 << 10)
 
 static const char *turn_why_name(enum turn_why why)
@@ -44,9 +44,9 @@ void turn_again(struct turn *t, enum turn_why why)
     log_debug("agent", "step %" PRId64 ": %s", t->steps, turn_why_name(why));
 }
 
-/* ---- What the model said ---- */
+/* ---- The answer ---- */
 
-/* An answer that was cut or paused is one with what follows it. */
+/* An answer that was cut or paused and the one that continues it count as one text. */
 static void turn_keep_text(struct turn *t, const struct message *m)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
@@ -75,8 +75,8 @@ int turn_keep_reply(struct agent *a, struct turn *t, struct step *s)
     return r;
 }
 
-/* An interrupt: the part of the answer shown so far enters the conversation, before the marker that
- * records it. */
+/* Adds the part of an interrupted answer that was shown to the conversation, before the marker that
+ * records the interrupt. */
 static void turn_keep_interrupted(struct agent *a, struct turn *t, struct step *s)
 {
     struct journal *journal = a->spec.journal;
@@ -91,18 +91,19 @@ static void turn_keep_interrupted(struct agent *a, struct turn *t, struct step *
 
 /* ---- Before the end ---- */
 
-/* The tool that must be called before the turn may end; NULL: none, or it was. */
+/* The tool that must be called before the turn may end, or NULL if there is none or it was called.
+ */
 static const struct tool_entry *turn_owes(struct agent *a, const struct turn *t)
 {
     return t->is_final ? NULL : toolbox_owed(a->spec.toolbox);
 }
 
-/* Without it, and it was asked for often enough. */
+/* True if the required tool was not called and all reminders are used up; sets the error. */
 static bool turn_gives_up(struct agent *a, struct turn *t)
 {
     if (!turn_owes(a, t) || t->final_tries <= TURN_RESTATE)
         return false;
-    err_set(&t->err, ERR_PROTOCOL, "none of %d answers fitted the schema", t->final_tries);
+    err_set(&t->err, ERR_PROTOCOL, "none of %d answers matched the schema", t->final_tries);
     return true;
 }
 
@@ -114,7 +115,7 @@ static void turn_remind_final(struct agent *a, const char *tool)
     agent_remind(a, buf_str(&text));
 }
 
-/* How often in a row Stop hooks may send a turn back; 0: no limit. */
+/* How often in a row Stop hooks may make a turn continue; 0 = no limit. */
 static int64_t turn_stop_cap(const struct agent *a)
 {
     const char *text = conf_env(a->spec.conf, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP");
@@ -125,8 +126,9 @@ static int64_t turn_stop_cap(const struct agent *a)
     return cap < 0 ? TURN_SENT_BACK : cap;
 }
 
-/* Why the turn may not end yet. Others who read transcripts know it by these words. */
-static void turn_say_feedback(struct agent *a, struct turn *t, struct str reason)
+/* Tells the model why the turn may not end yet. Programs that read transcripts look for this
+ * prefix. */
+static void turn_add_feedback(struct agent *a, struct turn *t, struct str reason)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * HOOK_MAX_TEXT);
 
@@ -135,7 +137,8 @@ static void turn_say_feedback(struct agent *a, struct turn *t, struct str reason
     (void)turn_say_text(a, t, buf_str(&text), USER_ADDED);
 }
 
-/* Stop hooks in parallel: 1 go on, 0 may end, -1 must end. */
+/* Runs the Stop hooks in parallel. Returns 1 if the turn must continue, 0 if it may end, -1 if it
+ * must end. */
 static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -163,7 +166,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_object_end(&w);
     (void)agent_hook_run(a, event, subject, buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
     hook_lines_write(a, &o);
-    if (cancel_is_set(t->cancel)) /* what they have said until then is not heard any more */
+    if (cancel_is_set(t->cancel)) /* interrupted: ignore their decisions */
         return 0;
     if (o.stop) {
         buf_add(&t->note, buf_str(&o.stop_reason));
@@ -172,10 +175,11 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     if (o.decision != HOOK_DENY)
         return 0;
     if (cap && t->sent_back_row >= cap) {
-        agent_notice(a, LEVEL_WARNING,
-                     "Stop hooks have sent the turn back %d times in a row; it ends anyway "
-                     "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
-                     t->sent_back_row);
+        agent_notice(
+            a, LEVEL_WARNING,
+            "Stop hooks have blocked the end of the turn %d times in a row; it ends anyway "
+            "(CLAUDE_CODE_STOP_HOOK_BLOCK_CAP)",
+            t->sent_back_row);
         t->overruled = true;
         return 0;
     }
@@ -184,13 +188,13 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     if (o.context.len)
         agent_remind(a, buf_str(&o.context));
     if (o.reason.len || !o.context.len)
-        turn_say_feedback(a, t, o.reason.len ? buf_str(&o.reason) : STR("Go on."));
+        turn_add_feedback(a, t, o.reason.len ? buf_str(&o.reason) : STR("Continue."));
     return 1;
 }
 
 /* ---- The loop ---- */
 
-/* Input has interrupted the turn. */
+/* Whether INPUT_NOW interrupted the turn. Clears the flag. */
 static bool agent_was_pushed(struct agent *a)
 {
     bool pushed;
@@ -209,9 +213,10 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
         return END_CALLED_OFF;
     }
     t->pushed = agent_was_pushed(a);
-    err_set(&t->err, ERR_CANCELLED, "interrupted"); /* the same words wherever it was noticed */
-    /* Input that interrupted is explanation enough; and when the process has to end, the turn is
-     * left open to be resumed. */
+    err_set(&t->err, ERR_CANCELLED,
+            "interrupted"); /* one text, wherever the interrupt was noticed */
+    /* No marker is needed if new input caused the interrupt. When the process has to end, the turn
+     * is left open so that it can be resumed. */
     if (!t->pushed && !cancel_is_end(t->cancel))
         (void)turn_say_text(a, t,
                             end == END_ABORTED_TOOLS
@@ -221,7 +226,7 @@ static enum turn_end turn_aborted(struct agent *a, struct turn *t, enum turn_end
     return end;
 }
 
-/* The call failed for good. */
+/* Chooses the end reason for a model call that failed and is not retried. */
 static enum turn_end turn_failed(struct agent *a, struct turn *t, struct step *s)
 {
     t->api_status = s->api_status;
@@ -245,14 +250,15 @@ static enum turn_end turn_refused(struct turn *t, const struct step *s)
 {
     struct llm_fault reason = {0};
 
-    fault_text(&reason, buf_str(&s->refusal)); /* one line, and nothing a terminal obeys */
+    fault_text(&reason, buf_str(&s->refusal)); /* one line without control characters */
     err_set(&t->err, ERR_DENIED, "the model refused to answer%s%s", reason.text[0] ? ": " : "",
             reason.text);
     return END_MODEL_ERROR;
 }
 
-/* The model is done. True: something else continues the turn. */
-static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
+/* Called when the model makes no more calls. Returns true if the turn continues for another reason;
+ * otherwise *ret says how it ends. */
+static bool turn_continues(struct agent *a, struct turn *t, enum turn_end *ret)
 {
     int r;
 
@@ -271,7 +277,7 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
         return true;
     }
     r = turn_ask_stop_hooks(a, t);
-    if (cancel_is_set(t->cancel)) { /* hooks may take their time */
+    if (cancel_is_set(t->cancel)) { /* hooks may have taken long */
         *ret = turn_aborted(a, t, END_ABORTED_STREAMING);
         return false;
     }
@@ -281,7 +287,7 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     }
     if (r < 0)
         *ret = END_STOP_HOOK_PREVENTED;
-    if (r || t->overruled) /* one that objects keeps the referee from saying yes */
+    if (r || t->overruled) /* after an objection the referee must not end the turn */
         return r > 0;
     r = turn_ask_referee(a, t);
     if (r > 0)
@@ -292,7 +298,8 @@ static bool turn_goes_on(struct agent *a, struct turn *t, enum turn_end *ret)
     return r > 0;
 }
 
-/* The calls of an answer. True: the model is asked again; false: *ret says why not. */
+/* Runs the calls of an answer. True if the model is to be called again; otherwise *ret is the end
+ * reason. */
 static bool turn_run_calls(struct agent *a, struct turn *t, struct batch *calls, enum turn_end *ret)
 {
     t->sent_back_row = 0;
@@ -315,10 +322,10 @@ static bool turn_run_calls(struct agent *a, struct turn *t, struct batch *calls,
     return true;
 }
 
-/* A call that a hook had put off when the session ended runs now, hooks and all, before the model
- * hears anything else. False: the turn ends with it. */
-static bool turn_take_up(struct agent *a, struct turn *t, const struct agent_input *in,
-                         enum turn_end *ret)
+/* Runs a call that a hook deferred in an earlier process, with all hooks, before the model receives
+ * anything else. False if the turn ends with it. */
+static bool turn_run_deferred(struct agent *a, struct turn *t, const struct agent_input *in,
+                              enum turn_end *ret)
 {
     CLEANUP(message_unrefp) struct message *m = TAKE_PTR(a->deferred);
     struct batch calls;
@@ -341,7 +348,7 @@ static bool turn_take_up(struct agent *a, struct turn *t, const struct agent_inp
     return again;
 }
 
-/* One step. True: once more; false: *ret says why not. */
+/* Runs one step. True if there is to be another; otherwise *ret is the end reason. */
 static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn_end *ret)
 {
     bool again;
@@ -350,7 +357,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         *ret = turn_failed(a, t, s);
         return false;
     }
-    if (t->stopped) { /* by a hook, while room was made */
+    if (t->stopped) { /* by a hook during a compaction */
         *ret = END_HOOK_STOPPED;
         return false;
     }
@@ -361,7 +368,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
             *ret = END_HOOK_STOPPED;
             return false;
         }
-        if (cancel_is_set(t->cancel)) /* also while room was made */
+        if (cancel_is_set(t->cancel)) /* or during a compaction */
             err_set(&t->err, ERR_CANCELLED, "interrupted");
         *ret = turn_failed(a, t, s);
         return false;
@@ -392,7 +399,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         return turn_run_calls(a, t, &s->batch, ret);
     switch (s->reply.stop) {
     case STOP_PAUSE_TURN:
-        agent_remind(a, STR("Go on."));
+        agent_remind(a, STR("Continue."));
         t->continues = true;
         turn_again(t, WHY_PAUSED);
         return true;
@@ -406,7 +413,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
         *ret = END_MODEL_ERROR;
         return false;
     default:
-        return turn_goes_on(a, t, ret);
+        return turn_continues(a, t, ret);
     }
 }
 
@@ -422,7 +429,7 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
                     t->steps, t->steps == 1 ? "" : "s");
             return END_MAX_TURNS;
         }
-        if (cancel_is_set(t->cancel)) /* nothing is sent when the client has gone */
+        if (cancel_is_set(t->cancel)) /* send nothing if the client is gone */
             return turn_aborted(a, t, END_ABORTED_STREAMING);
         a->step = t->steps + 1;
         agent_refresh(a);
@@ -433,7 +440,7 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
             return END_CALLED_OFF;
         if (t->unwritten)
             return END_API_ERROR;
-        if (t->stopped) /* by a hook, while room was made */
+        if (t->stopped) /* by a hook during a compaction */
             return END_HOOK_STOPPED;
         step_init(&step, a, t);
         again = turn_step(a, t, &step, &end);
@@ -443,7 +450,7 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
     }
 }
 
-/* ---- Beginning and end ---- */
+/* ---- Start and end ---- */
 
 static void turn_name_folders(const struct agent *a, struct event *e)
 {
@@ -454,7 +461,7 @@ static void turn_name_folders(const struct agent *a, struct event *e)
     workspace_dirs(a->spec.workspace, &dirs);
     jw_init(&w, &json, JW_CLEAN);
     jw_array(&w);
-    for (size_t i = 1; i < dirs.len; i++) /* the first is where it works */
+    for (size_t i = 1; i < dirs.len; i++) /* the first one is the working directory */
         jw_cstr(&w, dirs.ptr[i]);
     jw_array_end(&w);
     e->data = arena_str(&e->arena, buf_str(&json));
@@ -530,7 +537,8 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     lock_take(&a->lock);
     a->turn_cancel = NULL;
     lock_give(&a->lock);
-    inputs_heard(a->inputs); /* a client that sees the end may ask for what needs an idle agent */
+    inputs_heard(a->inputs); /* before the report: a client may react to it with a request that
+                                needs an idle agent */
     turn_report(a, t, end);
     a->step = 0;
     a->idle_since_ms = clock_mono_ms();
@@ -548,7 +556,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     arena_release(&t->last_arena);
 }
 
-/* "/compact": a turn without steps, whose answer says what came of it. */
+/* "/compact": a turn without steps whose answer is the message of the compaction. */
 static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct agent_input *in,
                                   struct str instructions)
 {
@@ -582,14 +590,14 @@ static enum turn_end turn_compact(struct agent *a, struct turn *t, const struct 
     }
 }
 
-/* The turn has ended before anything new could be said. */
+/* The turn ended before its input could be sent. */
 static void turn_leave_input(struct agent *a, const struct agent_input *in)
 {
     agent_unkeep(a, QUEUE_DEQUEUE, in);
     if (in->message && !in->is_note)
         agent_notice(a, LEVEL_WARNING,
-                     "the prompt was not heard: the turn ended with the call that was put off "
-                     "before");
+                     "the prompt was not sent: the turn ended with the call that had been "
+                     "deferred");
 }
 
 void turn_run(struct agent *a, struct agent_input *input)
@@ -602,7 +610,7 @@ void turn_run(struct agent *a, struct agent_input *input)
     agent_refresh(a);
     if (compact_is_wanted(input, &keep))
         end = turn_compact(a, &t, input, keep);
-    else if (!turn_take_up(a, &t, input, &end))
+    else if (!turn_run_deferred(a, &t, input, &end))
         turn_leave_input(a, input);
     else if (turn_take_input(a, &t, input) == 0)
         end = turn_loop(a, &t);

@@ -1,7 +1,7 @@
 /*
- * What a turn does about an unusable answer: cut, empty, too long, or none, because an image was
- * too large. Every remedy is tried before the problem is reported, and none of them throws away an
- * answer when no step is left for another. Agent thread.
+ * How a turn recovers from an unusable answer: cut, empty, too long, or rejected because of an
+ * image. Every remedy is tried before the problem is reported, and no answer is discarded when
+ * there is no step left for another. Agent thread.
  */
 #include <inttypes.h>
 
@@ -15,14 +15,14 @@
 #include "llm/model.h"
 #include "llm/provider.h"
 
-#define TURN_GO_ON 3 /* rounds of "go on" after an answer that was cut, in a row */
+#define TURN_GO_ON 3 /* consecutive requests to continue a cut answer */
 
 static bool turn_has_step(const struct agent *a, const struct turn *t)
 {
     return !a->spec.max_steps || t->steps < a->spec.max_steps;
 }
 
-/* Nothing to read and nothing to do. */
+/* True if there is no text and no call. */
 static bool turn_is_empty(const struct message *m)
 {
     if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
@@ -34,7 +34,7 @@ static bool turn_is_empty(const struct message *m)
     return true;
 }
 
-/* A larger cap for the same request, once, where the model has one. */
+/* Raises the output limit for the same request, once, if the model allows more. */
 static bool turn_raise_cap(struct agent *a, struct turn *t)
 {
     const struct model *m = &agent_provider(a, t->provider)->model;
@@ -46,7 +46,7 @@ static bool turn_raise_cap(struct agent *a, struct turn *t)
     return true;
 }
 
-/* The call that the answer ends with, when there is not enough of it to run; or NULL. */
+/* The call at the end of the answer if it is too incomplete to run, or NULL. */
 static struct call *turn_cut_call(const struct step *s)
 {
     const struct message *m = s->reply.message;
@@ -64,8 +64,9 @@ bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
         return false;
     }
     if (s->batch.calls.len && !call)
-        return false;                                  /* all of them are whole */
-    if (turn_has_step(a, t) && turn_raise_cap(a, t)) { /* nothing with an effect has run yet */
+        return false; /* all calls are complete */
+    if (turn_has_step(a, t) &&
+        turn_raise_cap(a, t)) { /* no call with side effects has started yet */
         step_drop(s, STR("the answer was cut at the output limit"));
         turn_again(t, WHY_MORE_TOKENS);
         return true;
@@ -83,11 +84,11 @@ bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
         return false;
     t->go_on++;
     if (turn_keep_reply(a, t, s) < 0)
-        return true; /* and ends */
+        return true; /* the caller ends the turn */
     t->continues = true;
     agent_remind(a,
-                 STR("Your answer was cut at the output limit. Go straight on where it stops: no "
-                     "excuse, no summary, nothing repeated; and give the rest in smaller "
+                 STR("Your answer was cut at the output limit. Continue exactly where it stops: no "
+                     "apology, no summary, no repetition; and give the rest in smaller "
                      "parts."));
     turn_again(t, WHY_GO_ON);
     return true;
@@ -146,14 +147,14 @@ bool turn_drops_media(struct agent *a, struct turn *t, const struct step *s)
                      n > 1 ? "the images and files you sent are" : "the image or file you sent is");
     if (of != MEDIA_OF_TOOL)
         return false;
-    agent_notice(a, LEVEL_WARNING, "%s; going on without %s that a tool had read", t->err.text,
+    agent_notice(a, LEVEL_WARNING, "%s; continuing without %s that a tool had read", t->err.text,
                  n > 1 ? "the images and files" : "the image or file");
     err_clear(&t->err);
     turn_again(t, WHY_NO_MEDIA);
     return true;
 }
 
-/* The answer broke off because the window was full, and all that it has is words. */
+/* True if the answer broke off because the window was full and has no calls. */
 static bool turn_ran_out(const struct agent *a, const struct turn *t, const struct step *s)
 {
     return s->reply.stop == STOP_CONTEXT_FULL && s->reply.message &&

@@ -1,5 +1,5 @@
 /*
- * How a turn ended, for those who watch: one event with everything a script may want. Agent thread.
+ * The report at the end of a turn: one event with everything that a script may need. Agent thread.
  */
 #include "agent/inside.h"
 #include "agent/journal.h"
@@ -21,7 +21,7 @@ void turn_tell_failure(struct agent *a, struct turn *t, const char *category, co
     agent_hook_begin(a, &w, HOOK_STOP_FAILURE);
     jw_kcstr(&w, "error", category);
     jw_kcstr(&w, "error_details", text);
-    jw_kcstr(&w, "last_assistant_message", text); /* the text shown in its place */
+    jw_kcstr(&w, "last_assistant_message", text); /* the error text, since there is no answer */
     jw_object_end(&w);
     (void)agent_hook_run(a, HOOK_STOP_FAILURE, str_of(category), buf_str(&json), /*call=*/NULL,
                          t->cancel, &o, &err);
@@ -34,7 +34,7 @@ void agent_record_spends(struct agent *a)
     struct journal *journal = a->spec.journal;
     struct err err = {0};
 
-    /* A turn that is open, to be continued, is still the last. */
+    /* If the last turn is still open, waiting to be resumed, this must not look like its end. */
     if (!spending_is_unreported(a->spec.spending) || !journal || a->left_open)
         return;
     spending_report(a->spec.spending, &arena, &r);
@@ -57,7 +57,7 @@ static void turn_write_heard(const struct turn *t, struct event *e, struct turn_
         ret->first_input = arena_str(&e->arena, str_of(t->heard.ptr[0]));
 }
 
-/* What programs call the failure of an answer that cannot be used. */
+/* The category of an answer that cannot be used, for programs. */
 static const char *turn_model_category(const struct turn *t)
 {
     if (t->stop == STOP_MAX_TOKENS && t->err.code == ERR_TOO_BIG)
@@ -90,7 +90,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->duration_ms = clock_mono_ms() - t->start_ms;
     r->duration_api_ms = t->api_ms;
     r->worked_ms = r->duration_ms - pace_asked(a->pace, clock_mono_ms());
-    spending_add_time(a->spec.spending, r->worked_ms, /*api_ms=*/0); /* booked with each step */
+    spending_add_time(a->spec.spending, r->worked_ms,
+                      /* api_ms was added with each step */ 0); /* booked with each step */
     spending_report(a->spec.spending, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;

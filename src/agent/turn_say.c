@@ -1,6 +1,6 @@
 /*
- * The user's side of a turn: input, reminders and markers, on their way into the conversation, onto
- * the disk and out to the observers. Agent thread.
+ * The user's side of a turn: input, reminders and markers are added to the conversation, written to
+ * the transcript and shown to observers. Agent thread.
  */
 #include <string.h>
 
@@ -19,10 +19,10 @@
 #include "llm/provider.h"
 #include "sync/cancel.h"
 
-#define TURN_MAX_HEARD 64     /* inputs of a turn that its result names */
-#define TURN_SHOWN_PROMPT 500 /* bytes of one that was kept back */
+#define TURN_MAX_HEARD 64     /* uuids of inputs in a turn's result, at most */
+#define TURN_SHOWN_PROMPT 500 /* bytes of a blocked prompt that are shown */
 
-/* told: for people, what else came of it. */
+/* told: additional text for the user. */
 static void emit_user(const struct agent *a, const struct block *blocks, size_t count,
                       const char *uuid, enum event_user user, bool is_named, struct str told,
                       struct cancel *cancel)
@@ -66,7 +66,7 @@ int agent_keep_user(struct agent *a, const struct block *blocks, size_t count, c
     return journal ? journal->user(journal, blocks, count, uuid, user, err) : 0;
 }
 
-/* Into the conversation, onto the disk and out to the observers. */
+/* Adds to the conversation, writes to the transcript and shows to observers. */
 static int turn_say(struct agent *a, struct turn *t, const struct block *blocks, size_t count,
                     const char *uuid, enum event_user user, struct str told, struct err *err)
 {
@@ -87,20 +87,21 @@ int turn_say_text(struct agent *a, struct turn *t, struct str text, enum event_u
     return turn_say(a, t, &block, 1, uuid, user, /*told=*/STR(""), &t->err);
 }
 
-/* Why a prompt is not sent; and which, unless the hook wants that kept from the screen, too. */
+/* Sets the note to the reason why a prompt is not sent, with the prompt itself unless the hook
+ * wants it hidden. */
 static void turn_say_blocked(struct turn *t, const struct hook_outcome *o, struct str prompt)
 {
     struct str shown = str_clip(prompt, TURN_SHOWN_PROMPT);
 
     buf_add(&t->note, o->stop && o->stop_reason.len ? buf_str(&o->stop_reason)
                       : o->reason.len               ? buf_str(&o->reason)
-                                                    : STR("a hook kept the prompt back"));
+                                                    : STR("a hook blocked the prompt"));
     if (!o->stop && !o->hides_prompt)
         buf_addf(&t->note, "\n\nOriginal prompt: %.*s%s", STR_ARG(shown),
                  shown.len < prompt.len ? "…" : "");
 }
 
-/* A hook may keep the prompt from the model. 0: it goes on; -1: the turn is over. */
+/* Runs the UserPromptSubmit hooks. -1 if they blocked the prompt: the turn ends. */
 static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -135,7 +136,7 @@ static int turn_ask_prompt_hooks(struct agent *a, struct turn *t, const struct a
     return 0;
 }
 
-/* The same for a command that has become this prompt: which, and what it has become. */
+/* The same for a prompt that a command was expanded to: hooks get the command and the prompt. */
 static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struct agent_input *in)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -175,7 +176,7 @@ static int turn_ask_expansion_hooks(struct agent *a, struct turn *t, const struc
     return 0;
 }
 
-/* Hooks on other threads read it. */
+/* Takes the lock, because hooks on other threads read the effort. */
 static void turn_set_effort(struct agent *a, enum effort effort)
 {
     lock_take(&a->lock);
@@ -183,7 +184,7 @@ static void turn_set_effort(struct agent *a, enum effort effort)
     lock_give(&a->lock);
 }
 
-/* So that others see in the transcript what the turn was allowed. */
+/* Records in the transcript what the turn was allowed to do. */
 static void turn_keep_grants(struct agent *a, const struct strv *allow)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(AGENT_MAX_TEXT);
@@ -240,7 +241,7 @@ void turn_return(struct agent *a)
     turn_set_effort(a, EFFORT_UNSET);
 }
 
-/* What the model should know of the mode it works in. */
+/* Tells the model about a changed permission mode. */
 static void turn_say_mode(struct agent *a)
 {
     CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
@@ -253,7 +254,8 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
-/* What it costs to send it again, now that the provider may have forgotten it. */
+/* Writes what it costs to send the conversation again after the provider's cache may have expired.
+ */
 static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *w)
 {
     const struct model *model = &agent_provider(a, 0)->model;
@@ -273,7 +275,7 @@ static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *
     jw_double(w, usd);
 }
 
-/* Writes the past of a resumed conversation. */
+/* Writes the facts about a resumed conversation. */
 static void turn_write_past(const struct agent *a, struct jw *w)
 {
     int64_t past_ms = a->spec.last_ms ? clock_wall_ms() - a->spec.last_ms : -1;
@@ -287,7 +289,7 @@ static void turn_write_past(const struct agent *a, struct jw *w)
     turn_write_cache(a, past_ms >= 0 ? past_ms / 1000 : -1, w);
 }
 
-/* They cannot refuse a session, but end its turn as any hook can. */
+/* SessionStart hooks cannot prevent a session, but they can end its turn like any hook. */
 void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
                           struct buf *ret_context, struct buf *ret_first)
 {
@@ -317,7 +319,7 @@ void turn_ask_start_hooks(struct agent *a, struct turn *t, struct str source,
     }
 }
 
-/* The same for an agent that another one has started; it cannot be refused, nor ended. */
+/* The same for a subagent, whose start hooks can neither prevent nor end it. */
 static void turn_ask_agent_start(struct agent *a, struct turn *t)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -349,7 +351,7 @@ void turn_ask_start(struct agent *a, struct turn *t)
     a->asked_start = true;
     if (!a->start_stops)
         return;
-    a->start_stops = false; /* of one that ran before: this is the turn it ends */
+    a->start_stops = false; /* it applies to this turn only */
     t->stopped = true;
     buf_add(&t->note, buf_str(&a->start_note));
 }
@@ -360,7 +362,7 @@ void agent_run_start(struct agent *a)
 
     t.cancel = cancel_new(a->spec.cancel);
     lock_take(&a->lock);
-    a->turn_cancel = t.cancel; /* the user may interrupt a hook that takes too long */
+    a->turn_cancel = t.cancel; /* lets the user interrupt a slow hook */
     lock_give(&a->lock);
     turn_ask_start(a, &t);
     lock_take(&a->lock);
@@ -373,8 +375,8 @@ void agent_run_start(struct agent *a)
     cancel_unref(t.cancel);
 }
 
-/* Lines that tell other programs what the reminders say. They mean nothing to the model, so losing
- * one is no reason to stop. */
+/* Writes lines that tell other programs what the reminders contain. The model does not use them, so
+ * a failure is ignored. */
 static void turn_attach_lines(struct agent *a)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(AGENT_MAX_TEXT);
@@ -386,7 +388,7 @@ static void turn_attach_lines(struct agent *a)
     }
 }
 
-/* The first input has the surroundings before it, later ones what has changed since. */
+/* Adds the context before the first input, and changes since the last input before later ones. */
 static void turn_say_news(struct agent *a, struct turn *t)
 {
     CLEANUP(buf_release) struct buf blocks = BUF_INIT(AGENT_MAX_TEXT);
@@ -409,8 +411,8 @@ static void turn_say_news(struct agent *a, struct turn *t)
     extra_say(a);
 }
 
-/* The id of the line that an input becomes: the client's own, unless it was used before. Two lines
- * with one id would make the conversation a circle. */
+/* Chooses the uuid of an input's transcript line: the client's, unless it is already used. Two
+ * lines with the same uuid could make the chain of lines circular. */
 static void turn_name_input(const struct agent *a, const struct agent_input *in,
                             char ret[static ID_UUID_LEN + 1])
 {
@@ -422,7 +424,7 @@ static void turn_name_input(const struct agent *a, const struct agent_input *in,
         id_uuid(ret);
 }
 
-/* Hooks hear from now on which input it is for. */
+/* Sets the prompt id that hooks receive from now on. */
 static void turn_name_prompt(struct agent *a, const char *uuid)
 {
     lock_take(&a->lock);
@@ -430,9 +432,9 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
-/* Adds files that the user's text names: text before it, pictures in the same message. */
-static int turn_say_words(struct agent *a, struct turn *t, const struct agent_input *in,
-                          const char *uuid)
+/* Adds the user's text with the files it mentions: texts before it, images in the same message. */
+static int turn_add_text(struct agent *a, struct turn *t, const struct agent_input *in,
+                         const char *uuid)
 {
     struct mention_spec spec = {
         .workspace = a->spec.workspace,
@@ -458,7 +460,7 @@ static int turn_say_words(struct agent *a, struct turn *t, const struct agent_in
     return turn_say(a, t, said->blocks, said->len, uuid, USER_INPUT, buf_str(&files.told), &t->err);
 }
 
-/* In its wrapping; the record takes that off. */
+/* Sends the notice in its wrapper, which is removed in the transcript. */
 static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_input *in,
                            const char *uuid, bool between)
 {
@@ -469,7 +471,7 @@ static int turn_say_notice(struct agent *a, struct turn *t, const struct agent_i
     message_text(in->message, &bare);
     notice_wrap(buf_str(&bare), &text);
     block.text = buf_str(&text);
-    block.id = str_of(in->run); /* for the record alone */
+    block.id = str_of(in->run); /* for the transcript only */
     return turn_say(a, t, &block, 1, uuid, between ? USER_NOTICE_BETWEEN : USER_NOTICE,
                     /*told=*/STR(""), &t->err);
 }
@@ -480,7 +482,7 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
     if (in->is_notice)
         return turn_say_notice(a, t, in, uuid, between);
     if (!in->is_literal && !in->is_note && !in->command)
-        return turn_say_words(a, t, in, uuid);
+        return turn_add_text(a, t, in, uuid);
     if (in->is_typed) {
         int r =
             agent_keep_user(a, in->message->blocks, in->message->len, uuid, USER_INPUT, &t->err);
@@ -494,9 +496,9 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
                     in->is_note ? USER_ADDED : USER_INPUT, /*told=*/STR(""), &t->err);
 }
 
-/* between: it waited in the queue of a turn that runs. 1: the turn was called off while hooks were
- * asked about it, so it waits again. */
-static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bool between)
+/* between: the turn is running already. Returns 1 if the turn was cancelled while hooks ran; the
+ * caller must queue the input again. */
+static int turn_process_input(struct agent *a, struct turn *t, struct agent_input *in, bool between)
 {
     char uuid[ID_UUID_LEN + 1];
     int asked;
@@ -539,16 +541,16 @@ static int turn_hear(struct agent *a, struct turn *t, struct agent_input *in, bo
 
 int turn_take_input(struct agent *a, struct turn *t, struct agent_input *in)
 {
-    return turn_hear(a, t, in, /*between=*/false);
+    return turn_process_input(a, t, in, /*between=*/false);
 }
 
-/* Taken up between two steps; when it is blocked, the turn continues without it, and its sender is
- * notified of the reason. False: nothing was added. */
+/* Takes input between two steps. If a hook blocks it, the turn continues without it and its sender
+ * is notified. Returns true if something was added. */
 static bool turn_take_between(struct agent *a, struct turn *t, struct agent_input *in)
 {
     size_t noted = t->note.len;
     struct event *e;
-    int r = turn_hear(a, t, in, /*between=*/true);
+    int r = turn_process_input(a, t, in, /*between=*/true);
 
     if (r > 0) {
         buf_cut(&t->note, noted, t->note.len - noted);
@@ -562,7 +564,7 @@ static bool turn_take_between(struct agent *a, struct turn *t, struct agent_inpu
     e->level = LEVEL_WARNING;
     e->id = arena_str(&e->arena, str_of(in->uuid));
     e->text = arena_str(&e->arena, str_from(buf_str(&t->note), noted));
-    if (!t->stopped) /* else it is why the turn ends, too */
+    if (!t->stopped) /* otherwise the note is also the reason for the end */
         buf_cut(&t->note, noted, t->note.len - noted);
     agent_emit(a, e, t->cancel);
     return false;
@@ -582,7 +584,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
         agent_input_release(&in);
         any = true;
     }
-    /* Once it is called off, what waits is for the next turn. */
+    /* After a cancel, waiting input is left for the next turn. */
     while (!cancel_is_set(t->cancel) && inputs_next(a->inputs, /*between=*/true, &in)) {
         any = turn_take_between(a, t, &in) || any;
         agent_input_release(&in);

@@ -338,7 +338,7 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     struct record_at at;
     char uuid[ID_UUID_LEN + 1];
 
-    if (!transcript_exists(r->transcript)) /* a hook kept the prompt back */
+    if (!transcript_exists(r->transcript)) /* a hook blocked the prompt */
         return 0;
     record_look(r);
     head = record_head(r);

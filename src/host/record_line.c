@@ -232,7 +232,7 @@ void record_line_snip(struct buf *out, const struct record_at *at, const struct 
 
     line_begin(&w, out, at, ENTRY_SYSTEM);
     jw_kcstr(&w, "subtype", "snip");
-    jw_kcstr(&w, "content", "Messages taken out of the conversation");
+    jw_kcstr(&w, "content", "Messages removed from the conversation");
     jw_kcstr(&w, "level", "info");
     jw_kbool(&w, "isMeta", true);
     jw_key(&w, "removedUuids");

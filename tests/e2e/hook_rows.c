@@ -109,7 +109,7 @@ const struct stimulus stimuli[] = {
             "step\n  if-prompt 'WHY'\n  sticky\n  text again\nstep\n  sticky\n  text first\n",
         .told = "'stop_hook_active':false,'last_assistant_message':'first','background_tasks':[],"
                 "'session_crons':[]",
-        .two = "Stop hooks have sent the turn back 8 times in a row",
+        .two = "Stop hooks have blocked the end of the turn 8 times in a row",
         .undisturbed = "'result':'first'",
     },
     {
@@ -130,7 +130,7 @@ const struct stimulus stimuli[] = {
         .before = "go",
         .prompt = "/compact the names",
         .told = "'trigger':'manual','custom_instructions':'the names'",
-        .two = "a hook keeps the conversation from being compacted: WHY",
+        .two = "a hook blocked the compaction: WHY",
         .two_not = "!Compacted: about",
         .undisturbed = "Compacted: about",
     },

@@ -236,7 +236,7 @@ static void write_contents(const struct llm_request *req, struct jw *w)
             open = false;
         } else if (!open && req->messages[i]->role == ROLE_ASSISTANT) {
             begin_content(w, ROLE_USER); /* a history must start with the user */
-            write_text(w, STR("Go on."));
+            write_text(w, STR("Continue."));
             end_content(w);
         }
         role = req->messages[i]->role;

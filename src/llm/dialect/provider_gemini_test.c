@@ -418,7 +418,8 @@ static const struct body_case bodies[] = {
      "'type':'base64','media_type':'image/png','data':'QUJD'}}]}]},{'role':'user','content':[{"
      "'type':'image','source':{'type':'url','url':'https://x/y.png'}}]}]",
      "contents",
-     "[{'role':'user','parts':[{'text':'Go on.'}]},{'role':'model','parts':[{'functionCall':{'name'"
+     "[{'role':'user','parts':[{'text':'Continue.'}]},{'role':'model','parts':[{'functionCall':{'"
+     "name'"
      ":'Read','args':{}},'thoughtSignature':'skip_thought_signature_validator'}]},{'role':'user',"
      "'parts':[{'functionResponse':{'name':'Read','response':{'error':'bad'}}},{'inlineData':{"
      "'mimeType':'image/png','data':'QUJD'}},{'text':'note'},{'fileData':{'mimeType':'image/png',"
