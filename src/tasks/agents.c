@@ -1,5 +1,5 @@
 /*
- * agents: who may start what, and the waits around it. One agent's course is run.c.
+ * agents: starting subagents, limits, and waiting for them. run.c has the life of a single one.
  */
 #include "tasks/agents.h"
 
@@ -36,9 +36,9 @@ void agents_outcome_release(struct agents_outcome *o)
     mem_freep(&o->branch);
 }
 
-/* ---- Life ---- */
+/* ---- Creation and release ---- */
 
-/* A limit of the settings, which variables of the environment may set, too. */
+/* A limit from the settings or from an environment variable. */
 static int64_t read_limit(const struct conf *conf, const char *key, const char *variable,
                           int64_t otherwise, int64_t most)
 {
@@ -142,7 +142,7 @@ static struct definitions *types_ref(struct agents *a)
     return l;
 }
 
-/* Reads them anew; types brought by others count, too. */
+/* Reads the types again, including those of an SDK. */
 static int types_read(struct agents *a, struct str brought, struct err *err)
 {
     struct definitions *fresh;
@@ -169,7 +169,7 @@ struct definitions *agents_types(struct agents *a)
     buf_add(&brought, buf_str(&a->brought));
     gate_give(&a->gate);
     if (types_read(a, buf_str(&brought), /*err=*/NULL) < 0)
-        return l; /* the old list still counts */
+        return l; /* keep the old list */
     definitions_unref(l);
     return types_ref(a);
 }
@@ -204,7 +204,7 @@ static struct str line_name(const char *line)
     return str_first(s, str_chr(s, ':'));
 }
 
-/* Those of one list that are not in the other, as members of two arrays. */
+/* Writes which types were added to or removed from a list, as two JSON arrays. */
 static void write_types(struct jw *w, const char *names, const char *lines, const struct strv *of,
                         const struct strv *but)
 {
@@ -278,7 +278,7 @@ void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struc
     jw_object_end(&w);
 }
 
-/* ---- May it start? ---- */
+/* ---- Checks ---- */
 
 static int check_order(const struct agents_order *o, struct err *err)
 {
@@ -303,7 +303,7 @@ static int refuse_type(const struct definitions *l, struct str name, struct err 
                    STR_ARG(str_clip(name, 64)), known.len ? buf_cstr(&known) : "none");
 }
 
-/* What the session allows; the gate is taken. parent: NULL: main. */
+/* Checks the session's limits; the gate must be held. parent: NULL = main. */
 static int check_session(struct agents *a, const struct run *parent, const struct run *r,
                          struct err *err)
 {
@@ -314,7 +314,7 @@ static int check_session(struct agents *a, const struct run *parent, const struc
                        "the session has started %" PRId64 " agents, which is its limit "
                        "(agents.maxPerSession); do not retry",
                        a->started);
-    if (parent && parent->is_stopped) /* or one would remain that is never stopped */
+    if (parent && parent->is_stopped) /* otherwise it would never be stopped */
         return err_set(err, ERR_CANCELLED, "the agent %s was stopped", parent->id);
     if (r->depth > a->max_depth)
         return err_set(err, ERR_TOO_BIG,
@@ -374,9 +374,9 @@ static enum agents_road choose_road(const struct agents *a, const struct agents_
     return ROAD_FOREGROUND;
 }
 
-/* ---- Made ---- */
+/* ---- Creation ---- */
 
-/* <session>/tasks/<id>.output leads to its conversation. */
+/* Makes the link <session>/tasks/<id>.output to its transcript. */
 static const char *make_output(struct agents *a, const char *id, struct arena *arena)
 {
     CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
@@ -390,7 +390,7 @@ static const char *make_output(struct agents *a, const char *id, struct arena *a
     buf_addf(&target, "../subagents/agent-%s.jsonl", id);
     if (file_mkdirs(buf_cstr(&dir), 0700, /*err=*/NULL) < 0 ||
         symlink(buf_cstr(&target), buf_cstr(&path)) < 0)
-        return ""; /* no reason not to start it */
+        return ""; /* not a reason to fail */
     return arena_cstr(arena, buf_str(&path));
 }
 
@@ -399,7 +399,7 @@ static struct run *run_new(struct agents *a, const struct agents_order *o)
     struct run *r = mem_zalloc(sizeof(*r));
 
     r->agents = a;
-    r->refs = 2; /* the list's and the caller's */
+    r->refs = 2; /* one for the list, one for the caller */
     r->by = identity_copy(&r->arena, o->by);
     if (!r->by.agent)
         r->by.agent = IDENTITY_MAIN;
@@ -454,7 +454,7 @@ static int run_make_tree(struct run *r, const struct agents_order *o, struct err
                          &r->tree, err);
 }
 
-/* Into the table and the list, with a slot or in the queue for one. */
+/* Adds the run to the table and to the list, with a slot or in the queue for one. */
 static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
 {
     struct agents *a = r->agents;
@@ -511,7 +511,7 @@ static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
     return -1;
 }
 
-/* ---- Waited for ---- */
+/* ---- Waiting ---- */
 
 void agents_poke(void *arg)
 {
@@ -522,7 +522,7 @@ void agents_poke(void *arg)
     gate_give(&a->gate);
 }
 
-/* An agent that only waits for others holds no slot. */
+/* An agent that waits for others gives up its slot. */
 static void parent_waits(struct run *r, bool on)
 {
     struct agents *a = r->agents;
@@ -542,7 +542,8 @@ static void parent_waits(struct run *r, bool on)
         runs_next(a);
 }
 
-/* Until it is over or in the background. -1: the caller was interrupted, and it is over, too. */
+/* Waits until the agent has ended or moved to the background. -1 if the caller was interrupted; the
+ * agent has ended then, too. */
 static int run_await(struct run *r, struct cancel *cancel, struct err *err)
 {
     struct agents *a = r->agents;
@@ -633,7 +634,7 @@ int agents_start(struct agents *a, const struct agents_order *o, struct agents_o
     return rc;
 }
 
-/* ---- Moved and stopped ---- */
+/* ---- Moving and stopping ---- */
 
 size_t agents_send_away(struct agents *a, struct str tool_use_id)
 {

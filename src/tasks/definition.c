@@ -1,5 +1,5 @@
 /*
- * definition: the list of all agent types, from everywhere. Any thread.
+ * definition: collects the agent types from all sources. Any thread.
  */
 #include "tasks/definition.h"
 
@@ -32,7 +32,7 @@ const char *definition_source_name(enum definition_source s)
     return names[s];
 }
 
-/* ---- Life ---- */
+/* ---- Creation and release ---- */
 
 struct definitions *definitions_ref(struct definitions *l)
 {
@@ -72,7 +72,7 @@ const struct definition *definitions_find(const struct definitions *l, struct st
     return NULL;
 }
 
-/* Of one name the one with the higher source counts, and of those the one that came last. */
+/* Of several with the same name the highest source wins, then the latest one. */
 void definitions_add(struct definitions *l, struct definition *d)
 {
     VEC_EACH(&l->list, it) {
@@ -128,7 +128,7 @@ bool definitions_are_fresh(const struct definitions *l, const struct conf *conf)
     VEC_EACH(&l->stamps, s) {
         fresh = fresh && stamp_holds(s);
     }
-    VEC_EACH(&places, p) { /* a folder that was not there before */
+    VEC_EACH(&places, p) { /* a folder that is new */
         bool known = false;
 
         VEC_EACH(&l->stamps, s) {
@@ -145,7 +145,7 @@ static int is_entry(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-/* The items to take, and their source. */
+/* What is being collected, and its source. */
 struct taking {
     const struct place *place;
     enum definition_source source;
@@ -184,7 +184,7 @@ static void take_folder(struct definitions *l, const struct taking *t, const cha
         CLEANUP(mem_freep) char *path = path_join(folder, names[i]->d_name);
         bool is_file = str_ends(str_of(names[i]->d_name), STR(".md"));
 
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
         if (l->entries++ >= DEFINITION_MAX_ENTRIES || l->list.len >= DEFINITION_MAX)
             continue;
         if (file_is_dir(path)) {
@@ -194,7 +194,7 @@ static void take_folder(struct definitions *l, const struct taking *t, const cha
             take_file(l, t, path);
         }
     }
-    free(names); /* the same */
+    free(names); /* allocated by scandir() */
 }
 
 static void take_places(struct definitions *l, const struct conf *conf)
@@ -251,7 +251,7 @@ static int take_object(struct definitions *l, struct str text, const char *from,
     return 0;
 }
 
-/* --agents: JSON, or a file with it. */
+/* --agents: JSON, or the name of a file with it. */
 static int take_option(struct definitions *l, const struct conf *conf, struct err *err)
 {
     const struct strv *given = conf_option(conf, OPT_AGENTS);

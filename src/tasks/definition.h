@@ -1,15 +1,15 @@
 /*
- * Definitions of agents: the types that the Agent tool can start.
+ * Agent definitions: the types that the Agent tool can start.
  *
- *   agents/.../NAME.md in the homes of every level (conf/places.h): frontmatter, then the system
- *   prompt; --agents and the agents of an SDK, as JSON; those that are built in
+ *   agents/.../NAME.md in the folders of every level (conf/places.h): frontmatter, then the system
+ *   prompt; --agents and the agents of an SDK, as JSON; built-in ones
  *
- * By name, managed ones win over --agents, then the project's (the nearest folder), the user's,
- * those of plugins, the built-in ones; ours over Claude's. A file that cannot be used is left out,
- * with its line in problems; a wrong value is dropped, an unknown key is noted.
+ * If several have the same name, the order of precedence is: managed, --agents, project (nearest
+ * folder first), user, plugins, built-in; and our own folders before Claude's. An invalid file is
+ * skipped and recorded in problems; an invalid value is ignored, an unknown key is noted.
  *
- * A list is read once and never changes; definitions_are_fresh() checks whether it is current. Any
- * thread.
+ * A list is read once and immutable; definitions_are_fresh() checks whether it is still current.
+ * Any thread.
  */
 #pragma once
 
@@ -33,9 +33,9 @@ struct plugins;
 #define DEFINITION_MAX_FILE ((size_t)1 << 20)
 #define DEFINITION_MAX 1000
 #define DEFINITION_MAX_DEPTH 8
-#define DEFINITION_MAX_ENTRIES 5000 /* of folders that are looked through */
+#define DEFINITION_MAX_ENTRIES 5000 /* files and folders that are examined */
 
-enum definition_source { /* a higher one wins */
+enum definition_source { /* later ones take precedence */
     DEFINITION_BUILT_IN,
     DEFINITION_PLUGIN,
     DEFINITION_USER,
@@ -50,17 +50,17 @@ struct definition {
     struct str description;
     struct str prompt;
     enum definition_source source;
-    const char *path; /* NULL: of no file */
+    const char *path; /* NULL if not from a file */
     const struct definition *shadowed_by;
-    bool is_read_only; /* its calls never change anything */
-    bool has_tools;    /* tools names all that it may use */
+    bool is_read_only; /* its calls must not change anything */
+    bool has_tools;    /* tools lists all tools that it may use */
     struct strv tools, disallowed;
-    struct strv starts; /* the types that it may start; empty: all */
-    struct str model;   /* empty or "inherit": the parent's */
+    struct strv starts; /* the types that it may start; empty = all */
+    struct str model;   /* empty or "inherit" = the parent's */
     enum effort effort;
     struct str mode;    /* permissionMode; or empty */
-    int64_t max_steps;  /* 0: no limit */
-    bool in_background; /* always */
+    int64_t max_steps;  /* 0 = no limit */
+    bool in_background; /* always runs in the background */
     bool in_worktree;   /* isolation: worktree */
     bool omits_instructions;
     struct str color, initial_prompt, memory;
@@ -73,16 +73,17 @@ struct definition_stamp;
 struct definitions {
     atomic_int refs;
     struct arena arena;
-    VEC(struct definition *) list; /* by name; of one name the one that counts comes first */
-    struct strv problems;          /* "path:line: the problem" */
-    struct strv notes;             /* the same, of what does no harm */
+    VEC(struct definition *)
+    list; /* sorted by name; of several with the same name, the effective one comes first */
+    struct strv problems; /* "path:line: the problem" */
+    struct strv notes;    /* the same for harmless ones */
     VEC(struct definition_stamp) stamps;
     size_t entries;
-    const struct plugins *plugins; /* of then */
+    const struct plugins *plugins; /* as of that time */
 };
 
-/* more: a JSON object of an SDK's definitions, or empty. ERR_BAD_INPUT: --agents or `more` is no
- * object of definitions. */
+/* more: a JSON object with an SDK's definitions, or empty. ERR_BAD_INPUT: --agents or `more` is not
+ * an object of definitions. */
 int definitions_read(const struct conf *conf, struct str more, bool has_built_in,
                      struct definitions **ret, struct err *err);
 bool definitions_are_fresh(const struct definitions *l, const struct conf *conf);
@@ -92,10 +93,10 @@ void definitions_unrefp(struct definitions **l);
 const struct definition *definitions_find(const struct definitions *l,
                                           struct str name); /* or NULL */
 
-/* One file, for a look at it before it is used: NULL, and the problem in l. */
+/* Reads one file to check it. NULL if it is invalid; l has the problem. */
 struct definition *definition_read_file(struct definitions *l, const char *path,
                                         enum definition_source source, bool is_trusted);
-/* The same as members of an object: {"description","prompt","tools",…}. */
+/* The same from the members of a JSON object: {"description","prompt","tools",…}. */
 struct definition *definition_read_json(struct definitions *l, struct str name,
                                         const struct json *v, enum definition_source source);
 void definitions_add(struct definitions *l, struct definition *d);

@@ -1,5 +1,5 @@
 /*
- * definition_file: one definition, from the frontmatter of a file or an object of JSON. Any thread.
+ * definition_file: reads one definition from a file's frontmatter or a JSON object. Any thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 #include "json/json.h"
 #include "tasks/definition.h"
 
-/* The file being read, and where its problems are. */
+/* The file being read, for messages about problems. */
 struct reading {
     struct definitions *list;
     const char *path; /* or "--agents" */
-    struct str text;  /* of the file; empty: of none */
+    struct str text;  /* of the file; empty if there is none */
 };
 
-/* The line that a key stands in, from 1. */
+/* The number of the line with this key, from 1. */
 static int line_of(struct str text, struct str key)
 {
     int line = 1;
@@ -51,7 +51,7 @@ static void say_dropped(struct reading *r, const struct json *v, const char *wan
     say(r, &r->list->problems, json_key(v), buf_cstr(&text));
 }
 
-/* "Read, Agent(a, b)" or a list of such. */
+/* Splits "Read, Agent(a, b)", or a list of such. */
 static void split_names(struct str text, struct strv *ret)
 {
     size_t depth = 0;
@@ -87,7 +87,7 @@ static bool read_names(struct reading *r, const struct json *v, struct strv *ret
     return true;
 }
 
-/* "Agent(a, b)": the types that it may start. */
+/* "Agent(a, b)": limits the types that it may start. */
 static void take_starts(struct definition *d)
 {
     for (size_t i = 0; i < d->tools.len; i++) {
@@ -215,7 +215,7 @@ static void read_servers(struct reading *r, struct definition *d, const struct j
 static const struct {
     const char *name;
     void (*read)(struct reading *r, struct definition *d,
-                 const struct json *v); /* NULL: elsewhere */
+                 const struct json *v); /* NULL = handled elsewhere */
     bool needs_trust;
 } keys[] = {
     {"name", NULL, false},
@@ -263,7 +263,7 @@ static void read_members(struct reading *r, struct definition *d, const struct j
     }
 }
 
-/* In one line. */
+/* Joins all lines. */
 static struct str one_line(struct arena *arena, struct str text)
 {
     char *copy = (char *)arena_cstr(arena, str_trim(text));
@@ -309,7 +309,7 @@ static struct definition *definition_new(struct reading *r, struct str name, con
     return d;
 }
 
-/* "line 3: …" of the YAML reader as "path:3: …". */
+/* Turns "line 3: …" of the YAML reader into "path:3: …". */
 static void say_unreadable(struct reading *r, const struct err *err)
 {
     struct str text = str_of(err->text);

@@ -1,4 +1,4 @@
-/* What the model reads of the tools for tasks, made from their .md files; and their rows. */
+/* Texts of the task tools for the model, generated from their .md files, and their rows. */
 #pragma once
 
 #include "agent/tool.h"
@@ -9,7 +9,7 @@ extern const char tool_send_message_md[], tool_send_message_schema[];
 extern const char tool_task_output_md[], tool_task_output_schema[];
 extern const char tool_task_stop_md[], tool_task_stop_schema[];
 
-/* Its row, with a struct agents as arg. */
+/* Rows of the tools; arg is a struct agents. */
 extern const struct tool_entry tool_agent_entry;
 void tool_agent_about(const struct tool_entry *e, struct workspace *w, const struct json *args,
                       struct arena *arena, struct rule_subject *ret);

@@ -1,5 +1,5 @@
 /*
- * ListAgents: the agents that the caller has started, and those below them. Runs on a tool thread;
+ * ListAgents: the agents that the caller and its descendants have started. Runs on a tool thread;
  * sees only its call.
  */
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * Messages to agents: one that works reads it at its next step; one that has ended is resumed with
- * it, as what it was: its type, model and place are in its meta file.
+ * Messages to agents. A working agent reads it at its next step; one that has ended is resumed with
+ * the type, model and place in its meta file.
  */
 #include <string.h>
 
@@ -16,9 +16,10 @@
 #include "tasks/inside.h"
 
 #define META_MAX ((size_t)4 << 20)
-#define LATE_MAX (AGENTS_MAX_PROMPT - 4096) /* a prompt with the messages that came after it */
+#define LATE_MAX                                                                                   \
+    (AGENTS_MAX_PROMPT - 4096) /* limit of a prompt together with messages that came later */
 
-/* What an agent reads of another one. */
+/* Frames a message for its receiver. */
 static void frame_message(struct agents *a, const struct identity *by, const char *to_owner,
                           struct str text, struct buf *ret)
 {
@@ -60,7 +61,7 @@ static int read_meta(struct agents *a, const char *id, struct arena *arena, cons
     return 0;
 }
 
-/* Of one that has ended, as its meta file has it. */
+/* Makes a run for an agent that has ended, from its meta file. */
 static struct run *run_again(struct agents *a, const struct agents_note *n,
                              const struct task_view *v, const struct json *meta, struct str text,
                              struct err *err)
@@ -85,7 +86,7 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
     (void)effort_parse(json_get_str(meta, "effort"), &r->effort);
     r->types = agents_types(a);
     r->type = definitions_find(r->types, type.len ? type : STR("general-purpose"));
-    if (r->type) /* by today's rules: the file may be anyone's work */
+    if (r->type) /* check the current rules, since anyone could have written the file */
         r->mode = mode_choose(n->permit, r->type);
     r->depth = v->depth ? v->depth : 1;
     r->road = ROAD_BACKGROUND;
@@ -104,7 +105,7 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
     return NULL;
 }
 
-/* Where it worked; or in a worktree like that, since one in which nothing had changed is gone. */
+/* Restores its place: its worktree, or a new one if it was removed because nothing had changed. */
 static void run_enter_tree(struct run *r, const struct agents_note *n, const struct json *meta)
 {
     struct str path = json_get_str(meta, "worktreePath");
@@ -127,7 +128,7 @@ static void run_enter_tree(struct run *r, const struct agents_note *n, const str
     r->prompt = arena_str(&r->arena, buf_str(&prompt));
 }
 
-/* 1: another caller was faster, and it works again already. */
+/* Returns 1 if another caller has already resumed it. */
 static int resume(struct agents *a, const struct agents_note *n, const struct task_view *v,
                   struct str text, struct err *err)
 {
@@ -176,7 +177,8 @@ static int resume(struct agents *a, const struct agents_note *n, const struct ta
     }
     run_enter_tree(r, n, meta);
     task.is_pending = !has_slot;
-    (void)task_begin_as(a->spec.tasks, v->owner, &task, /*err=*/NULL); /* its row is there */
+    (void)task_begin_as(a->spec.tasks, v->owner, &task,
+                        /* its row already exists */ NULL); /* its row is there */
     meta_write(r, has_slot ? TASK_RUNNING : TASK_PENDING);
     run_queue(r);
     if (has_slot)
@@ -185,7 +187,7 @@ static int resume(struct agents *a, const struct agents_note *n, const struct ta
     return rc;
 }
 
-/* To one that is there. 1: it has ended. */
+/* Delivers to an existing agent. Returns 1 if it has ended. */
 static int deliver(struct run *r, struct str text, struct cancel *cancel, struct err *err)
 {
     struct agents *a = r->agents;

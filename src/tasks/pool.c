@@ -1,5 +1,5 @@
 /*
- * pool: the rows of the table of pools. Any thread.
+ * pool: which tools each kind of subagent gets. Any thread.
  */
 #include "tasks/pool.h"
 
@@ -10,7 +10,7 @@
 #include "base/strv.h"
 #include "tasks/definition.h"
 
-/* What talks to the user, or belongs to the session as a whole. */
+/* Tools that talk to the user or belong to the whole session. */
 static const char not_for_children[] =
     "AskUserQuestion EnterPlanMode ExitPlanMode Workflow TeamCreate TeamDelete Sleep";
 
@@ -19,13 +19,13 @@ static const char for_background[] =
     "MultiEdit NotebookEdit Read SendMessage Skill TaskOutput TaskStop TodoWrite WebFetch "
     "WebSearch Write SearchExtraTools ExecuteExtraTool";
 
-/* "mcp__srv" and "mcp__srv__*" stand for all tools of a server. */
+/* "mcp__srv" and "mcp__srv__*" match all tools of a server. */
 static bool names_tool(const struct strv *list, struct str name)
 {
     for (size_t i = 0; i < list->len; i++) {
         struct str one = str_of(list->ptr[i]);
 
-        one = str_trim(str_first(one, str_chr(one, '('))); /* a rule's specifier limits no pool */
+        one = str_trim(str_first(one, str_chr(one, '('))); /* a rule's specifier is ignored here */
         if (str_is(one, "Task"))
             one = STR("Agent");
         if (str_eq(one, name))
@@ -55,7 +55,7 @@ bool pool_has(const struct pool *p, const struct tool_entry *e)
         return false;
     if (!p->type)
         return true;
-    /* A command it may run is one whose output it may read. */
+    /* if it may run commands it may read their output */
     if (e->flags & TOOL_HIDDEN)
         return !p->type->has_tools || names_tool(&p->type->tools, STR("Bash"));
     if (p->type->has_tools && !names_tool(&p->type->tools, name))

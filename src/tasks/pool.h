@@ -1,5 +1,5 @@
 /*
- * Which of its parent's tools an agent gets. Pure; any thread.
+ * The tools that a subagent gets of its parent's. Pure; any thread.
  */
 #pragma once
 
@@ -11,16 +11,16 @@ struct tool_entry;
 enum pool_kind {
     POOL_FOREGROUND,
     POOL_BACKGROUND,
-    POOL_MAIN, /* all that the type leaves */
-    POOL_FORK, /* all that the parent has: calls of some fail */
+    POOL_MAIN, /* everything that the type allows */
+    POOL_FORK, /* everything that the parent has, although some calls will fail */
 };
 
 struct pool {
     enum pool_kind kind;
-    const struct definition *type; /* NULL: takes nothing away */
-    bool may_start;                /* further agents: the depth allows it */
+    const struct definition *type; /* NULL = no restriction */
+    bool may_start;                /* it may start agents: the depth limit allows it */
 };
 
 bool pool_has(const struct pool *p, const struct tool_entry *e);
-/* As toolbox_spec.wants; arg is the pool. */
+/* For toolbox_spec.wants; arg is the pool. */
 bool pool_wants(void *arg, const struct tool_entry *e);

@@ -1,8 +1,7 @@
 /*
- * The agents of a session that is resumed, from their meta files. One that ran when the process
- * before this one died is stopped: its conversation is kept, and the agent that started it is
- * notified once. The transcript shows whether that was done before: the notification has the id of
- * the run.
+ * Restores the agents of a resumed session from their meta files. An agent that was running when
+ * the process died becomes stopped: its conversation is kept, and its owner is notified once. The
+ * transcript shows whether that has already been done, because the notification has the run's id.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ static int is_meta(const struct dirent *e)
            str_ends(str_of(e->d_name), STR(META_ENDING));
 }
 
-/* Whether the file has the bytes; it may be large. */
+/* Searches the file, which may be large. */
 static bool file_has(const char *path, struct str wanted)
 {
     CLEANUP(mem_freep) char *bytes = mem_alloc(RECALL_CHUNK);
@@ -54,8 +53,8 @@ static enum task_state state_of(struct str name)
     return TASK_STOPPED;
 }
 
-/* Worktrees in which nothing has changed go, as if their agents had ended: those of a process that
- * was killed may not even have a meta file yet. */
+/* Removes worktrees in which nothing has changed, as if their agents had ended. Worktrees of a
+ * killed process may not even have a meta file. */
 static void sweep_trees(struct agents *a, const char *dir)
 {
     CLEANUP(mem_freep) char *at = mem_dup(dir, strlen(dir));
@@ -75,7 +74,7 @@ static int is_torn(const struct dirent *e)
     return str_starts(str_of(e->d_name), STR(".agent-"));
 }
 
-/* What a killed process was about to write. */
+/* Removes temporary files of a killed process. */
 static void sweep_torn(const char *dir)
 {
     struct dirent **names = NULL;
@@ -85,9 +84,9 @@ static void sweep_torn(const char *dir)
         CLEANUP(mem_freep) char *path = path_join(dir, names[i]->d_name);
 
         (void)unlink(path);
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
     }
-    free(names); /* the same */
+    free(names); /* allocated by scandir() */
 }
 
 static void recall_one(struct agents *a, const char *id, const struct json *meta,
@@ -153,7 +152,7 @@ void agents_recall(struct agents *a, const char *transcript, const char *dir,
         if (id.len <= TASK_ID_MAX && file_slurp(path, META_MAX, &text, /*err=*/NULL) == 0 &&
             json_parse(&arena, buf_str(&text), &meta, /*ret_info=*/NULL, /*err=*/NULL) == 0)
             recall_one(a, arena_cstr(&arena, id), meta, transcript, notice, arg);
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
     }
-    free(names); /* the same */
+    free(names); /* allocated by scandir() */
 }

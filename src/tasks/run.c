@@ -1,6 +1,6 @@
 /*
- * run: one agent from its start to its end. What waits (a child that is freed, git) runs on threads
- * of the crew; an agent's own threads only say that it rests.
+ * run: one agent from its start to its end. Everything that blocks (freeing a child, git) runs on
+ * crew threads; an agent's own threads only report that it rests.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 
 static void run_settle_later(struct run *r);
 
-/* ---- Life ---- */
+/* ---- Creation and release ---- */
 
 struct run *run_find(struct agents *a, const char *id)
 {
@@ -91,10 +91,10 @@ void run_queue(struct run *r)
     if (r->state == RUN_PENDING)
         vec_push(&a->queue, r);
     gate_give(&a->gate);
-    runs_next(a); /* its slot may be free already */
+    runs_next(a); /* its slot may already be free */
 }
 
-/* ---- What it says ---- */
+/* ---- Events ---- */
 
 static int64_t usage_tokens(const struct llm_usage *u)
 {
@@ -147,14 +147,14 @@ void run_hear(void *arg, const char *id, const struct event *e)
     task_progress(a->spec.tasks, id, buf_str(&activity), e->name, &usage);
 }
 
-/* ---- Its end ---- */
+/* ---- The end ---- */
 
 static char *dup_str(struct str s)
 {
     return mem_dup(s.ptr ? s.ptr : "", s.len);
 }
 
-/* "2 (Bash, Write)" of the calls that were not allowed. */
+/* "2 (Bash, Write)" for the denied calls. */
 static char *name_denied(struct str denials)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -175,7 +175,7 @@ static char *name_denied(struct str denials)
     return buf_take(&text);
 }
 
-/* stopped_by: NULL: it was not stopped. */
+/* stopped_by: NULL if it was not stopped. */
 static enum task_state judge_end(const struct run *r, const struct turn_report *report,
                                  const char *stopped_by, struct buf *cause, struct buf *note)
 {
@@ -208,7 +208,7 @@ static enum task_state judge_end(const struct run *r, const struct turn_report *
     }
 }
 
-/* What came of it, into r->outcome. */
+/* Fills r->outcome. */
 static enum task_state run_judge(struct run *r, const struct spawn_end *end)
 {
     const struct turn_report *report = end->turn ? end->turn->report : NULL;
@@ -270,11 +270,11 @@ static void owner_let_go(struct run *owner)
     owner->held--;
     gate_wake(&a->gate);
     gate_give(&a->gate);
-    run_settle_later(owner); /* it may have waited for this one alone */
+    run_settle_later(owner); /* this may have been the last one it waited for */
     run_unref(owner);
 }
 
-/* It is over: notifies its owner, then those who wait for it or for its slot. */
+/* Ends the run: notifies its owner, then those that wait for it or for its slot. */
 static void run_finish(struct run *r, const struct spawn_end *end)
 {
     struct agents *a = r->agents;
@@ -299,7 +299,8 @@ static void run_finish(struct run *r, const struct spawn_end *end)
     if (*o->denied)
         how.note = str_of(o->denied);
     owner = owner_hold(r);
-    task_end(a->spec.tasks, r->id, &how); /* before it is ended on disk: nothing is lost */
+    task_end(a->spec.tasks, r->id,
+             &how); /* before the end is saved, so that the notification cannot be lost */
     meta_write(r, how.state);
     gate_take(&a->gate);
     r->state = RUN_OVER;
@@ -310,10 +311,10 @@ static void run_finish(struct run *r, const struct spawn_end *end)
     runs_next(a);
     if (owner)
         owner_let_go(owner);
-    run_unref(r); /* the list's */
+    run_unref(r); /* the list's reference */
 }
 
-/* A notification that is on its way to it arrives before anything is concluded. */
+/* Waits for notifications that are on their way to it. */
 static void run_await_notices(struct run *r)
 {
     struct agents *a = r->agents;
@@ -334,7 +335,7 @@ static bool run_rests(struct run *r)
     return s->wait(s, r->id, now, &end, /*err=*/NULL) == 0;
 }
 
-/* The agent rests: is it over? */
+/* The agent rests: checks whether it has ended. */
 static void run_settle_once(struct run *r)
 {
     struct agents *a = r->agents;
@@ -363,18 +364,19 @@ static void run_settle_once(struct run *r)
         return;
     }
     gate_take(&a->gate);
-    r->state = RUN_ENDING; /* messages wait from here on, and resume it */
+    r->state = RUN_ENDING; /* from here on messages wait, and then resume it */
     gate_give(&a->gate);
     run_await_notices(r);
-    if (s->retire(s, r->id, &end, /*err=*/NULL) < 0) { /* it was given something to do */
+    if (s->retire(s, r->id, &end, /* it was sent something */ NULL) <
+        0) { /* it was given something to do */
         gate_take(&a->gate);
         r->state = RUN_WORKING;
         is_stopped = r->is_stopped;
         gate_wake(&a->gate);
         gate_give(&a->gate);
-        if (is_stopped) /* since then, while it could not be reached */
+        if (is_stopped) /* stopped while it could not be reached */
             (void)s->stop(s, r->id, /*err=*/NULL);
-        run_settle_later(r); /* it may have rested again before that */
+        run_settle_later(r); /* it may have started to rest before that */
         return;
     }
     run_finish(r, &end);
@@ -401,13 +403,13 @@ static void run_settle(void *arg)
     gate_give(&a->gate);
 }
 
-/* Work for a thread of the crew; the run has a reference of its. */
+/* Runs fn on a crew thread, which gets its own reference. */
 static void run_work(struct run *r, const char *name, thread_fn fn)
 {
     struct agents *a = r->agents;
 
     if (crew_start(a->spec.crew, name, fn, r, /*err=*/NULL) < 0)
-        fn(r); /* no thread is to be had: at once */
+        fn(r); /* no thread available: run it here */
 }
 
 static void run_settle_later(struct run *r)
@@ -434,7 +436,7 @@ void run_on_rest(void *arg, const char *id)
     run_settle_later(arg);
 }
 
-/* ---- Its start ---- */
+/* ---- The start ---- */
 
 static void write_system(const struct run *r, struct buf *ret)
 {
@@ -576,7 +578,7 @@ void runs_next(struct agents *a)
     }
 }
 
-/* ---- Stopped ---- */
+/* ---- Stopping ---- */
 
 bool run_stop(struct run *r, const char *by)
 {
@@ -609,7 +611,7 @@ bool run_stop(struct run *r, const char *by)
     }
     gate_give(&a->gate);
     VEC_EACH(&below, it) {
-        task_set_known(a->spec.tasks, (*it)->id); /* no receiver is left */
+        task_set_known(a->spec.tasks, (*it)->id); /* there is no receiver */
         (void)run_stop(*it, "parent");
         run_unref(*it);
     }
@@ -645,9 +647,10 @@ static int ops_stop(void *arg, const char *id, const char *by, struct err *err)
 
 const struct task_ops run_ops = {ops_stop, NULL};
 
-/* ---- On disk ---- */
+/* ---- The meta file ---- */
 
-/* One writer at a time, and nothing after the end: *ret_by_user is as it is then. */
+/* Begins to write: one writer at a time, and nothing after the end. *ret_by_user is the current
+ * value. */
 static bool meta_begin(struct run *r, enum task_state state, bool *ret_by_user)
 {
     struct agents *a = r->agents;

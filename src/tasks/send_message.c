@@ -1,6 +1,6 @@
 /*
- * SendMessage: to another agent of the session. Runs on a tool thread; its row says which agents
- * there are.
+ * SendMessage: sends a text to another agent of the session. Runs on a tool thread; arg of its row
+ * points to the agents.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ const struct tool_entry tool_send_message_entry = {
     .run = send_message_run,
 };
 
-/* Names and ids that the caller can write to. */
+/* Names and ids that the caller can address. */
 struct known {
     struct buf text;
 };
@@ -58,7 +58,7 @@ static void answer(struct tool_result *ret, bool success, struct str message, co
     buf_add(&ret->text, buf_str(&ret->data));
 }
 
-/* Escaped like a notification: nothing in it ends the element. */
+/* Escaped like a notification, so that nothing in it closes the element. */
 static void say_to_main(struct tool_call *call, struct str text, struct tool_result *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

@@ -1,5 +1,5 @@
 /*
- * TaskOutput: how a task stands and what it has said. Runs on a tool thread; sees only its call.
+ * TaskOutput: the state and output of a task. Runs on a tool thread; sees only its call.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 static int task_output_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
-/* Not read-only: what a command has said is shown once. */
+/* Not read-only: output of a command is returned only once. */
 const struct tool_entry tool_task_output_entry = {
     .name = "TaskOutput",
     .text = tool_task_output_md,
@@ -37,7 +37,7 @@ static int task_output_run(struct tool_call *call, struct tool_result *ret, stru
     struct jw w;
 
     if (!task_look(tasks, id, &arena, &v) || !task_is_below(tasks, by, v.id))
-        return task_output(tasks, by, id, &output, err); /* which names those there are */
+        return task_output(tasks, by, id, &output, err); /* its error lists the existing tasks */
     if (block && task_wait(tasks, v.id, json_get_i64(call->args, "timeout", OUTPUT_WAIT_MS),
                            call->cancel, err) < 0)
         return -1;

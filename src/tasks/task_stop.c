@@ -1,5 +1,5 @@
 /*
- * TaskStop: ends a task that the agent has started. Runs on a tool thread; sees only its call.
+ * TaskStop: stops a task that the agent has started. Runs on a tool thread; sees only its call.
  */
 #include "agent/identity.h"
 #include "agent/task.h"

@@ -1,9 +1,9 @@
 /*
- * A git worktree of an agent's own: made for it, and taken away when nothing in it has changed.
+ * A git worktree for one agent, removed at its end if nothing in it has changed.
  *
- * While its agent works, a file beside it names this process. When the process has died, the next
- * one that makes a worktree there, or resumes the session, ends in its place what it has left. Any
- * thread; waits for git.
+ * While the agent works, a file beside the worktree names this process. If the process dies, the
+ * next one that creates a worktree there or resumes the session cleans up. Any thread; waits for
+ * git.
  */
 #pragma once
 
@@ -16,23 +16,23 @@ struct arena;
 struct cancel;
 struct err;
 
-/* Strings live in the arena it was made with. */
+/* Strings are in the arena it was made with. */
 struct worktree {
-    const char *path;   /* NULL: there is none */
+    const char *path;   /* NULL = none */
     const char *branch; /* worktree-agent-<id> */
-    const char *base;   /* the commit it began at */
+    const char *base;   /* the commit it was created from */
     const char *root;   /* the main checkout */
-    size_t left_out;    /* files of the caller that are not committed, and so are not in it */
+    size_t left_out;    /* uncommitted files of the caller, which are missing in it */
 };
 
-/* dir: where the caller works. ERR_UNSUPPORTED: no git, no repository, or no commit in it. */
+/* dir: the caller's working directory. ERR_UNSUPPORTED: no git, no repository, or no commit. */
 int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
                   struct cancel *cancel, struct worktree *ret, struct err *err);
-/* Removes it when it holds no new commit and no new file; true: it is kept. */
+/* Removes it unless it has new commits or files; returns true if it is kept. */
 bool worktree_end(const struct worktree *t, char *const *variables);
-/* Ends what processes that died have left in a checkout. */
+/* Cleans up worktrees of processes that died. */
 void worktree_sweep(const char *root, char *const *variables);
-/* The one of this agent again, of which a file says that it was at path, on that branch, which
- * began at base: false: it is gone, or no such path is an agent's. */
+/* Finds the worktree of an agent again, given the path, branch and base that its meta file has.
+ * False if it is gone or the path is not one of an agent's worktree. */
 bool worktree_again(struct str path, struct str branch, struct str base, const char *id,
                     struct arena *arena, struct worktree *ret);

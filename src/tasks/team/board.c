@@ -1,6 +1,6 @@
 /*
- * board: items as files. Reading takes no lock: a file is whole at any time, and what two files say
- * of each other is joined. Any thread.
+ * board: items as files. Reading takes no lock: files are always replaced as a whole, and
+ * dependencies stored in either of two files count for both. Any thread.
  */
 #include "tasks/team/board.h"
 
@@ -86,7 +86,7 @@ bool board_parse_id(const struct json *id, int64_t *ret)
     return str_to_i64(text, ret, /*err=*/NULL) == 0 && *ret > 0;
 }
 
-/* ---- Read ---- */
+/* ---- Reading ---- */
 
 static bool has_id(const int64_t *ids, size_t len, int64_t id)
 {
@@ -114,7 +114,7 @@ static int board_read_item(struct board *b, int64_t id, struct err *err)
 
     buf_addf(&path, "%s/%" PRId64 ".json", b->folder, id);
     if (file_slurp(buf_cstr(&path), BOARD_MAX_FILE, &text, &gone) < 0) {
-        if (gone.code == ERR_NOT_FOUND) /* deleted since */
+        if (gone.code == ERR_NOT_FOUND) /* deleted in the meantime */
             return 0;
         *err = gone;
         return -1;
@@ -168,7 +168,7 @@ struct work_item *board_find(struct board *b, int64_t id)
     return b->items.len ? bsearch(&key, b->items.ptr, b->items.len, sizeof(key), by_id) : NULL;
 }
 
-/* What one item says of another the other says, too; items that are gone block nothing. */
+/* Completes dependencies that only one item has; ids of deleted items are ignored. */
 static void board_join(struct board *b)
 {
     VEC_EACH(&b->items, i) {
@@ -251,7 +251,7 @@ bool board_is_blocked(struct board *b, const struct work_item *i, struct buf *re
     return is_blocked;
 }
 
-/* ---- Written; the lock is held ---- */
+/* ---- Writing; the lock must be held ---- */
 
 static void write_ids(struct jw *w, const char *key, const int64_t *ids, size_t len)
 {
@@ -306,7 +306,7 @@ static int board_remove(struct board *b, int64_t id, struct err *err)
     return 0;
 }
 
-/* Stored before an item has it: a used id is never given again. */
+/* Stored before an item gets it, so that an id is never used twice. */
 static int board_next_id(struct board *b, int64_t *ret, struct err *err)
 {
     CLEANUP(mem_freep) char *path = path_join(b->folder, HIGH_MARK);
@@ -355,9 +355,9 @@ int board_add(struct board *b, const struct work_item *like, struct cancel *canc
     return 0;
 }
 
-/* ---- Changed; the lock is held ---- */
+/* ---- Changing; the lock must be held ---- */
 
-/* Whether `to` is reached from `from` by what blocks what. */
+/* Whether `from` blocks `to`, directly or indirectly. */
 static bool board_leads(struct board *b, int64_t from, int64_t to)
 {
     VEC(int64_t) next = VEC_INIT;
@@ -382,7 +382,8 @@ static bool board_leads(struct board *b, int64_t from, int64_t to)
     return leads;
 }
 
-/* The ones in `ids` block the item (or are blocked by it: forward). How many are new, or -1. */
+/* Lets the items in `ids` block the item (forward: the reverse). Returns how many are new, or -1.
+ */
 static int board_block(struct board *b, struct work_item *item, const struct json *ids,
                        bool forward, struct err *err)
 {
@@ -444,7 +445,7 @@ static int board_merge_metadata(struct board *b, struct work_item *item, const s
     return 0;
 }
 
-/* The rules of who may start what. */
+/* Checks whether the actor may start the item. */
 static int board_may_start(struct board *b, const struct work_item *item,
                            const struct board_change *c, struct err *err)
 {
@@ -467,7 +468,7 @@ static bool board_set(struct str *field, const struct str *to, struct arena *are
     return true;
 }
 
-/* Writes the items that the change has linked, too: all that it names. */
+/* Writes the other items whose dependencies the change has modified. */
 static int board_write_linked(struct board *b, const struct json *ids, struct err *err)
 {
     JSON_EACH(ids, it) {

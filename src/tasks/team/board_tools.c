@@ -1,7 +1,6 @@
 /*
- * TaskCreate, TaskGet, TaskList and TaskUpdate: the board as a model has it. Hooks are asked with
- * no lock held: TaskCreated when the item is there, TaskCompleted before it is completed. Run on
- * tool threads.
+ * TaskCreate, TaskGet, TaskList and TaskUpdate: the board for a model. Hooks run with no lock held:
+ * TaskCreated after the item was added, TaskCompleted before it is completed. Run on tool threads.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "tasks/team/entries.h"
 #include "tasks/team/team.h"
 
-/* The list that this call is about. */
+/* Opens the list that this call uses. */
 static int board_of(struct tool_call *call, struct board *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf list = BUF_INIT(BUF_NO_LIMIT);
@@ -53,7 +52,7 @@ static void add_ids(struct buf *to, const char *before, const int64_t *ids, size
         buf_addf(to, "%s#%" PRId64, i ? ", " : before, ids[i]);
 }
 
-/* Asks the hooks of an event about the item. 1: one objects; its reason is in ret. */
+/* Runs the hooks of an event about the item. 1 if one objects; its reason is in ret. */
 static int ask_hooks(struct tool_call *call, const char *event, const struct work_item *item,
                      struct buf *ret, struct err *err)
 {
@@ -277,7 +276,7 @@ static void write_update(struct tool_call *call, const struct board_changed *don
     ret->is_error = error != NULL;
 }
 
-/* TaskCompleted hooks may object. -1: the call fails; 1: one objects, with the reason in ret. */
+/* Runs TaskCompleted hooks. -1: the call fails; 1: one objects, with the reason in ret. */
 static int may_complete(struct tool_call *call, int64_t id, struct tool_result *ret,
                         struct err *err)
 {
@@ -297,7 +296,7 @@ static int may_complete(struct tool_call *call, int64_t id, struct tool_result *
     return objects;
 }
 
-/* What the model hears beside the result. */
+/* Adds advice for the model to the result. */
 static void add_advice(struct tool_call *call, const struct board_changed *done, struct str actor,
                        struct str subject, struct tool_result *ret)
 {

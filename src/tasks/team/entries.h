@@ -1,6 +1,6 @@
 /*
- * The tools of teams and their board, for the host that offers them. What each says to the model is
- * in <name>.md beside this.
+ * The tools of teams and their board, for the host. Their texts for the model are in <name>.md in
+ * this folder.
  */
 #pragma once
 

@@ -36,7 +36,7 @@ static int inbox_lock(struct latch *latch, const char *folder, struct str name,
     return latch_take(latch, folder, buf_cstr(&lock), cancel, err);
 }
 
-/* All letters; a missing file has none. */
+/* Reads all letters; none if the file is missing. */
 static int inbox_read(const char *folder, struct str name, struct letters *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -109,7 +109,8 @@ static size_t letter_bytes(const struct letter *l)
     return l->from.len + l->text.len + l->summary.len + 200;
 }
 
-/* Makes room for one more: the oldest read ones go. ERR_TOO_BIG: the unread ones fill it. */
+/* Makes room for one more by dropping the oldest read ones. ERR_TOO_BIG if the unread ones fill it.
+ */
 static int inbox_trim(struct letters *all, const struct letter *more, struct str name,
                       struct err *err)
 {
@@ -124,7 +125,7 @@ static int inbox_trim(struct letters *all, const struct letter *more, struct str
         unread += !l->is_read;
     }
     if (bytes <= INBOX_MAX_FILE)
-        bytes = 0; /* no need to look at it */
+        bytes = 0; /* its size does not matter */
     VEC_EACH(&all->list, l) {
         if (l->is_read && (read > INBOX_MAX_READ || bytes > INBOX_TRIM_TO)) {
             bytes -= bytes ? letter_bytes(l) : 0;

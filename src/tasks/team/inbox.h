@@ -1,10 +1,10 @@
 /*
- * An inbox: the letters that members of a team have for one of them, in the order in which they
- * were put there, as a JSON array in a file, teams/<team>/inboxes/<name>.json.
+ * An inbox: the letters to one member of a team, in the order of arrival, as a JSON array in the
+ * file teams/<team>/inboxes/<name>.json.
  *
- * Putting and marking are done under the inbox's lock, so no letter is lost and none is read twice:
- * inbox_take() marks as read what it gives out. Payloads (letter.h) are not text: their handler
- * marks them when it has acted. Any thread, any process.
+ * Adding and marking take the inbox's lock, so that no letter is lost and none is read twice:
+ * inbox_take() marks the letters it returns as read. Payloads (letter.h) are not text; their
+ * handler marks them after handling them. Any thread, any process.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct err;
 
 #define INBOX_MAX_TEXT ((size_t)64 << 10) /* of one letter */
 #define INBOX_MAX_UNREAD 1000
-#define INBOX_MAX_READ 200 /* that are kept */
+#define INBOX_MAX_READ 200 /* read letters that are kept */
 #define INBOX_MAX_FILE ((size_t)4 << 20)
 #define INBOX_TRIM_TO ((size_t)2 << 20)
 
@@ -42,11 +42,12 @@ struct letters {
     }
 void letters_release(struct letters *l);
 
-/* team: its folder. ERR_TOO_BIG: the letter is too long, or the last thousand are unread. */
+/* team: the team's folder. ERR_TOO_BIG: the letter is too long, or INBOX_MAX_UNREAD letters are
+ * unread. */
 int inbox_put(const char *team, struct str name, const struct letter *l, struct cancel *cancel,
               char ret_id[static ID_UUID_LEN + 1], struct err *err);
-/* The unread letters. */
+/* Gets the unread letters. */
 int inbox_look(const char *team, struct str name, struct letters *ret, struct err *err);
-/* The same, read from now on. */
+/* The same, and marks them as read. */
 int inbox_take(const char *team, struct str name, struct cancel *cancel, struct letters *ret,
                struct err *err);

@@ -1,7 +1,7 @@
 /*
- * The inside of a team; for src/tasks/team only.
+ * Internals of a team; for src/tasks/team only.
  *
- * team.c has the team and its list, mate.c the life of a member, mail.c its messages.
+ * team.c has the team and its task list, mate.c the members' life cycle, mail.c their messages.
  */
 #pragma once
 
@@ -11,42 +11,42 @@
 #include "tasks/team/roster.h"
 #include "tasks/team/team.h"
 
-/* Lives until the team is freed. */
+/* Exists until the team is freed. */
 struct mate {
     struct team *team;
     char *name, *color, *type, *model;
     char id[SPAWN_ID_LEN + 1];
 
-    /* Under the team's gate. */
+    /* Guarded by the team's gate. */
     enum mate_state state;
-    bool is_pumping, pumps_again; /* its mail is being delivered; and once more */
-    bool told_lead;               /* since it was last woken */
-    bool is_muted;                /* it was woken too often; the lead knows */
-    uint64_t said;                /* grows with all that it is given */
-    unsigned wakes;               /* without a call of a tool */
-    unsigned kept_up;             /* by hooks, in a row */
+    bool is_pumping, pumps_again; /* its mail is being delivered; repeat that afterwards */
+    bool told_lead;               /* the lead was told that it is idle */
+    bool is_muted;                /* it was woken too often; the lead was told */
+    uint64_t said;                /* counts everything that was sent to it */
+    unsigned wakes;               /* since its last tool call */
+    unsigned kept_up;             /* by hooks, consecutively */
     int64_t tool_uses;
-    char request[100]; /* the open question whether it will end; or "" */
+    char request[100]; /* id of the open shutdown request; or "" */
 };
 
 struct team {
     struct team_spec spec;
-    struct gate gate; /* of what follows */
+    struct gate gate; /* guards the fields below */
     unsigned completed;
     bool has_verified;
-    struct arena arena;        /* of folders and names, those of teams before, too */
-    const char *folder, *name; /* NULL: there is no team */
-    bool is_over;              /* it was deleted: folder and name are of the past */
+    struct arena arena;        /* owns folders and names, also those of earlier teams */
+    const char *folder, *name; /* NULL = no team */
+    bool is_over;              /* it was deleted; folder and name are left over */
     struct latch lead;
     VEC(struct mate *) mates;
     bool lead_pumping, lead_again;
 };
 
 /* team.c */
-/* The team's folder, lent; NULL: there is none. */
+/* The team's folder, lent; NULL if there is no team. */
 const char *team_folder(struct team *t);
 int team_roster(struct team *t, struct roster *ret, struct err *err);
-struct mate *team_mate(struct team *t, struct str name); /* NULL: none of this process */
+struct mate *team_mate(struct team *t, struct str name); /* NULL if it is not in this process */
 struct mate *team_mate_of(struct team *t, const char *agent);
 
 /* mate.c */
@@ -56,12 +56,12 @@ void mate_leave(struct mate *m, enum mate_state how);
 void mate_free(struct mate *m);
 
 /* mail.c */
-/* A letter from one member to another; the receiver is woken. */
+/* Puts a letter into a member's inbox and wakes the member. */
 int mail_put(struct team *t, struct str from, struct str to, struct str text, struct str summary,
              struct cancel *cancel, char ret_id[static ID_UUID_LEN + 1], struct err *err);
-/* <teammate-message …>, appended. */
+/* Appends <teammate-message …>. */
 void mail_write(const struct letter *l, struct buf *ret);
-/* The type of a payload; empty: it is text. */
+/* The type of a payload; empty if the letter is text. */
 struct str mail_type(struct str text, struct arena *arena, const struct json **ret);
 void mail_pump_lead(struct team *t);
 int mail_request_end(struct team *t, struct mate *m, struct str reason, struct cancel *cancel,

@@ -1,6 +1,6 @@
 /*
- * latch: an OFD lock on a file that is never removed, so that no process can hold the lock of a
- * file that others no longer see. Any thread.
+ * latch: an OFD lock on a file that is never removed. If it were removed, a process could hold the
+ * lock of a file that others no longer see. Any thread.
  */
 #include "tasks/team/latch.h"
 
@@ -14,7 +14,7 @@
 
 #define LATCH_WAIT_MS 10000
 
-/* A descriptor without its lock is none. */
+/* Closes the descriptor, which also releases the lock. */
 static int latch_drop(struct latch *l)
 {
     close(l->fd);

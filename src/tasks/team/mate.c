@@ -1,9 +1,9 @@
 /*
- * mate: the life of a member that is an agent of this process. It works until its turn ends, then
- * takes what waits for it: a question whether it will end, what the lead wrote, what others wrote,
- * a free item of the list. With none of these it is idle, and costs no thread.
+ * mate: a member that is an agent of this process. It works until its turn ends and then takes what
+ * waits for it, in this order: a shutdown request, messages of the lead, messages of other members,
+ * a free item of the list. If there is nothing it is idle and uses no thread.
  *
- * mate_rests() runs on the member's thread, mate_pump() on that of the sender.
+ * mate_rests() runs on the member's thread, mate_pump() on the sender's.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -68,7 +68,7 @@ void mate_leave(struct mate *m, enum mate_state how)
     mate_set_state(m, how);
 }
 
-/* ---- What it gets ---- */
+/* ---- Input ---- */
 
 static bool mate_say(struct mate *m, struct str text)
 {
@@ -87,7 +87,7 @@ static bool mate_say(struct mate *m, struct str text)
     return t->spec.spawner->send(t->spec.spawner, m->id, text, INPUT_NEXT, /*err=*/NULL) == 0;
 }
 
-/* 0: a question whether it will end; 1: the lead's; 2: the others'. */
+/* 0: shutdown request; 1: from the lead; 2: from others. */
 static int letter_rank(const struct letter *l)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -106,7 +106,8 @@ static bool mail_may_be_taken(const struct letter *l)
            (str_is(type, "shutdown_request") && str_is(l->from, TEAM_LEAD));
 }
 
-/* Too often woken by others without doing anything: two that thank each other would never end. */
+/* True if others woke it too often without it doing anything: two members that thank each other
+ * would never end. */
 static bool mate_is_muted(struct mate *m)
 {
     struct team *t = m->team;
@@ -127,7 +128,7 @@ static bool mate_is_muted(struct mate *m)
     return is;
 }
 
-/* What waits in its inbox goes to it. False: nothing did. */
+/* Delivers the letters in its inbox. False if there were none. */
 static bool mate_read(struct mate *m)
 {
     struct team *t = m->team;
@@ -189,7 +190,7 @@ void mate_pump(struct mate *m)
     }
 }
 
-/* The next free item becomes its work. False: there is none. */
+/* Gives it the next free item. False if there is none. */
 static bool mate_claim(struct mate *m)
 {
     struct team *t = m->team;
@@ -213,9 +214,9 @@ static bool mate_claim(struct mate *m)
     return mate_say(m, buf_str(&text));
 }
 
-/* ---- Its turn is over ---- */
+/* ---- The end of a turn ---- */
 
-/* A hook may keep it at work. True: it does. */
+/* True if a hook keeps it working. */
 static bool mate_is_kept_up(struct mate *m)
 {
     struct team *t = m->team;
@@ -243,7 +244,7 @@ static bool mate_is_kept_up(struct mate *m)
     return mate_say(m, buf_str(&reason));
 }
 
-/* The lead learns of it unless it has heard from the member itself. */
+/* Tells the lead that it is idle, unless the member has sent the lead a message itself. */
 static void mate_tell_idle(struct mate *m, const struct spawn_end *end, bool failed, uint64_t said)
 {
     struct team *t = m->team;
@@ -254,7 +255,7 @@ static void mate_tell_idle(struct mate *m, const struct spawn_end *end, bool fai
     struct jw w;
 
     gate_take(&t->gate);
-    if (m->said != said || m->state != MATE_RUNNING) { /* it has something to do again */
+    if (m->said != said || m->state != MATE_RUNNING) { /* it has new work */
         gate_give(&t->gate);
         return;
     }
@@ -295,7 +296,7 @@ static void mate_rests(void *arg, const char *agent)
     gate_take(&t->gate);
     said = m->said;
     gate_give(&t->gate);
-    cancel_set(at_once); /* this is its thread: it must not wait for itself */
+    cancel_set(at_once); /* this is its own thread, which must not wait for itself */
     if (state == MATE_STOPPING || state == MATE_GONE ||
         t->spec.spawner->wait(t->spec.spawner, agent, at_once, &end, /*err=*/NULL) < 0)
         return;
@@ -310,9 +311,9 @@ static void mate_rests(void *arg, const char *agent)
     mate_tell_idle(m, &end, failed, said);
 }
 
-/* ---- Hired ---- */
+/* ---- Hiring ---- */
 
-/* What it is to know of its team, before its first message. */
+/* What a member must know about its team, before its first message. */
 static void write_welcome(struct team *t, const struct mate *m, struct str prompt, struct buf *ret)
 {
     struct letter first = {.from = STR(TEAM_LEAD), .text = prompt};
@@ -397,7 +398,7 @@ int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cance
     spec.arg = m;
     if (hire->needs_plan)
         spec.mode = STR("plan");
-    gate_take(&t->gate); /* before it runs: it may be written to at once */
+    gate_take(&t->gate); /* before it runs, since others may write to it at once */
     vec_push(&t->mates, m);
     gate_give(&t->gate);
     rc = t->spec.spawner->start(t->spec.spawner, &spec, id, err);
@@ -406,13 +407,13 @@ int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cance
         memcpy(m->id, id, sizeof(m->id));
     else
         m->state = MATE_GONE;
-    gate_wake(&t->gate); /* its first call waits to know who it is */
+    gate_wake(&t->gate); /* its first call waits until its name is known */
     gate_give(&t->gate);
     if (rc < 0) {
         mate_leave(m, MATE_GONE);
         return -1;
     }
-    mate_pump(m); /* messages from before it had an id */
+    mate_pump(m); /* messages that arrived before it had an id */
     write_hired(t, m, hire, ret_json);
     team_changed(t);
     return 0;

@@ -1,6 +1,6 @@
 /*
- * roster: members in a JSON file. A member that has left stays in it as inactive, so that what it
- * owned can say whose it was. Any thread.
+ * roster: members in a JSON file. A member that has left stays in it as inactive, so that the items
+ * it owned can still show its name. Any thread.
  */
 #include "tasks/team/roster.h"
 
@@ -178,7 +178,7 @@ int roster_create(struct roster *r, const char *home, struct str name, struct st
                        STR_ARG(str_clip(name, 60)), ROSTER_MAX_TEAM);
     if (file_mkdirs(teams, 0700, err) < 0)
         return -1;
-    for (int n = 1; n <= ROSTER_MAX_SAME; n++) { /* the creator of the folder has the name */
+    for (int n = 1; n <= ROSTER_MAX_SAME; n++) { /* the one that creates the folder gets the name */
         buf_clear(&folder);
         buf_addf(&folder, "%s/%.*s", teams, STR_ARG(name));
         if (n > 1)
@@ -241,7 +241,7 @@ static void remove_all(const char *folder)
 
         if (str_is(name, ".") || str_is(name, ".."))
             continue;
-        if (unlink(path) < 0 && errno == EISDIR) /* inboxes/, one level */
+        if (unlink(path) < 0 && errno == EISDIR) /* inboxes/, which has no subfolders */
             remove_all(path);
     }
     if (dir)
@@ -298,7 +298,7 @@ int roster_add(struct roster *r, const struct member *m, struct cancel *cancel,
     if (roster_write(r, err) < 0)
         return -1;
     buf_add(ret_name, added->name);
-    return roster_read(r, err); /* its own strings */
+    return roster_read(r, err); /* copies the strings */
 }
 
 int roster_set(struct roster *r, struct str name, bool is_active, struct str sidechain,

@@ -1,5 +1,5 @@
 /*
- * team: which team a session leads, and who is in it.
+ * team: creating, finding and deleting the team that a session leads.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "tasks/team/inside.h"
 
 #define UNVERIFIED_MAX 3 /* items the main agent completes before it is reminded to verify */
-#define LOOK_MS 50       /* at members that are to end */
+#define LOOK_MS 50       /* between two checks whether members have ended */
 
 struct team *team_new(const struct team_spec *spec)
 {
@@ -131,7 +131,7 @@ void team_changed(struct team *t)
         t->spec.changed(t->spec.arg);
 }
 
-/* ---- Who is in it ---- */
+/* ---- Members ---- */
 
 const char *team_folder(struct team *t)
 {
@@ -158,7 +158,7 @@ struct mate *team_mate(struct team *t, struct str name)
     struct mate *found = NULL;
 
     gate_take(&t->gate);
-    VEC_EACH(&t->mates, m) { /* the newest: those of a team before are gone */
+    VEC_EACH(&t->mates, m) { /* the newest match: others belong to earlier teams */
         if (!t->is_over && str_is(name, (*m)->name))
             found = *m;
     }
@@ -290,7 +290,7 @@ bool team_leads(struct team *t)
     return t->spec.spawner && team_folder(t);
 }
 
-/* ---- Created and deleted ---- */
+/* ---- Creating and deleting ---- */
 
 int team_create(struct team *t, struct str name, struct str description, struct cancel *cancel,
                 struct buf *ret_json, struct err *err)
@@ -321,7 +321,7 @@ int team_create(struct team *t, struct str name, struct str description, struct 
         lead = (struct latch)LATCH_INIT;
     }
     gate_give(&t->gate);
-    if (lead.fd >= 0) { /* a second call was faster */
+    if (lead.fd >= 0) { /* another call was faster */
         (void)roster_delete(&r, /*cancel=*/NULL, /*err=*/NULL);
         return err_set(err, ERR_BUSY, "this session leads a team already");
     }
@@ -381,7 +381,7 @@ int team_delete(struct team *t, int64_t wait_ms, struct cancel *cancel, struct b
         team_each(t, name_them, &left);
         if (!left.len || clock_mono_ms() >= until || cancel_is_set(cancel))
             break;
-        gate_take(&t->gate); /* a member that leaves wakes it */
+        gate_take(&t->gate); /* woken when a member leaves */
         gate_wait(&t->gate, clock_mono_ms() + LOOK_MS);
         gate_give(&t->gate);
     }
