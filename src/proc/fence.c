@@ -154,6 +154,9 @@ static enum fence_verdict fence_file(struct fence *f, const char *path, bool exe
     len = fence_real(path, flags & O_NOFOLLOW, real, sizeof(real));
     if (!len || fence_is_inside(f->image, real))
         return FENCE_CONTINUE;
+    /* df and lsof open the root to ask about its disk, and do without; who lists it says so. */
+    if (len == 1 && !(flags & O_DIRECTORY))
+        return FENCE_CONTINUE;
     /* Tried along PATH, as is done for every name. */
     if (executes && (stat(real, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111)))
         return FENCE_CONTINUE;

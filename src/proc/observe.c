@@ -156,39 +156,42 @@ static void observe_fd_name(int fd, char ret[static 24])
     ret[at] = '\0';
 }
 
-/* The folder that a relative path is looked for in, or the file of a descriptor. Its length, 0 when
- * it is not known. */
-static size_t observe_base(pid_t pid, int dir, char *ret, size_t size)
+/* The folder that a relative path is looked for in, or the file of a descriptor. Its length without
+ * a slash at its end, so 0 for the root; -1 when it is not known. */
+static ssize_t observe_base(pid_t pid, int dir, char *ret, size_t size)
 {
     char name[24] = "/cwd";
     char link[64];
     ssize_t len;
 
     if (dir != AT_FDCWD && dir < 0)
-        return 0;
+        return -1;
     if (dir != AT_FDCWD)
         observe_fd_name(dir, name);
     broker_proc_path(pid, name, link);
     len = readlink(link, ret, size - 1);
     if (len <= 0 || ret[0] != '/') /* a pipe, say, or nothing */
-        return 0;
-    return len == 1 ? 0 : (size_t)len;
+        return -1;
+    return len == 1 ? 0 : len;
 }
 
 /* Makes o->path of what lies in memory. Returns its length, 0 when it cannot. */
 static size_t observe_path(struct observer *o, pid_t pid, int dir, uint64_t from, bool may_be_empty)
 {
     ssize_t given = observe_read_text(o, pid, from, o->given, sizeof(o->given));
-    size_t len = 0;
+    ssize_t base = 0;
+    size_t len;
 
     if (given < 0 || given == sizeof(o->given) || (given == 0 && !may_be_empty))
         return 0;
-    if (o->given[0] != '/') {
-        len = observe_base(pid, dir, o->path, PATH_MAX);
-        if (!len && (dir != AT_FDCWD || !given))
-            return 0;
-    }
-    len = observe_walk(o->path, len, sizeof(o->path), o->given);
+    if (o->given[0] != '/')
+        base = observe_base(pid, dir, o->path, PATH_MAX);
+    if (base < 0)
+        return 0;
+    len = observe_walk(o->path, (size_t)base, sizeof(o->path), o->given);
+    if (!len)
+        o->path[len++] = '/'; /* the root itself */
+    o->path[len] = '\0';
     return len < PATH_MAX ? len : 0;
 }
 
