@@ -19,12 +19,14 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "guard/git_index.h"
 #include "guard/protected.h"
 #include "sync/cancel.h"
 
 #define EFFECTS_PIECE ((size_t)64 << 10)
 #define EFFECTS_MAX_COMPARED ((int64_t)256 << 20) /* bytes read to detect renames */
 #define EFFECTS_CANDIDATES 4
+#define EFFECTS_MAX_INDEX ((size_t)64 << 20)
 
 struct finder {
     struct effects *to;
@@ -151,6 +153,21 @@ bool effects_is_same_file(const char *one, const char *other, const struct stat 
     if (S_ISREG(a->st_mode))
         return a->st_size == b->st_size && has_same_content(one, other);
     return !S_ISLNK(a->st_mode) || has_same_target(one, other);
+}
+
+/* git has noted anew what it knows of files on the disk. */
+static bool is_refresh(const char *path, const char *upper, const struct stat *was,
+                       const struct stat *now)
+{
+    CLEANUP(buf_release) struct buf old = BUF_INIT(EFFECTS_MAX_INDEX);
+    CLEANUP(buf_release) struct buf new = BUF_INIT(EFFECTS_MAX_INDEX);
+    struct str rest = str_of(path);
+
+    return str_ends(rest, STR("/index")) && str_has(rest, STR("/.git/")) && S_ISREG(was->st_mode) &&
+           S_ISREG(now->st_mode) && was->st_size == now->st_size && is_same_owner(was, now) &&
+           file_slurp(path, EFFECTS_MAX_INDEX, &old, NULL) == 0 &&
+           file_slurp(upper, EFFECTS_MAX_INDEX, &new, NULL) == 0 &&
+           git_index_is_same(buf_str(&old), buf_str(&new));
 }
 
 /* ---- what a folder holds ---- */
@@ -283,6 +300,10 @@ static int find_file(struct finder *f, const char *path, const char *upper, cons
 {
     if (!was || (was->st_mode & S_IFMT) != (now->st_mode & S_IFMT))
         return add_effect(f, EFFECT_CREATED, path, upper, was, now, err);
+    if (is_refresh(path, upper, was, now)) {
+        f->to->optional++;
+        return 0;
+    }
     if (!effects_is_same_file(upper, path, now, was))
         return add_effect(f, EFFECT_MODIFIED, path, upper, was, now, err);
     if (!is_same_owner(was, now))

@@ -213,6 +213,25 @@ static void set_retries(struct strv *env, bool has_network)
         set_variable(env, /*always=*/false, names[i], has_network ? "1" : "0");
 }
 
+/* On trial a program that asks for news of itself would be stopped, and the user asked about it. */
+static void set_quiet(struct strv *env)
+{
+    static const char *const values[][2] = {
+        {"npm_config_update_notifier", "false"},
+        {"NO_UPDATE_NOTIFIER", "1"},
+        {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
+        {"DENO_NO_UPDATE_CHECK", "1"},
+        {"CHECKPOINT_DISABLE", "1"},
+        {"DO_NOT_TRACK", "1"},
+        {"DOTNET_CLI_TELEMETRY_OPTOUT", "1"},
+        {"NEXT_TELEMETRY_DISABLED", "1"},
+        {"YARN_ENABLE_TELEMETRY", "0"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        set_variable(env, /*always=*/false, values[i][0], values[i][1]);
+}
+
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret)
 {
     static const char *const temps[] = {"TMPDIR", "TMP", "TEMP"};
@@ -239,6 +258,7 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
                      "0"); /* git status writes nothing */
         /* A repository may lie above the folder that is mounted. */
         set_variable(ret, /*always=*/true, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
+        set_quiet(ret);
     }
     set_retries(ret, /*has_network=*/b->proxy);
     if (!b->proxy && j->confine.net != CONFINE_NET_TRIAL && j->confine.net != CONFINE_NET_PROXY)
