@@ -78,6 +78,7 @@ void rule_command_free(struct rule_command *c)
     vec_release(&c->inner);
     vec_release(&c->found);
     vec_release(&c->lines_found);
+    vec_release(&c->globs);
     arena_release(&c->arena);
     free(c);
 }

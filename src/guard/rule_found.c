@@ -7,8 +7,10 @@
  * are only data match none. A program that puts a command together itself is not seen: that is what
  * the sandbox is for. Pure; any thread.
  */
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/strv.h"
 #include "base/words.h"
 #include "guard/rule_state.h"
@@ -18,6 +20,7 @@
 #define MAX_NESTING 4   /* of commands inside words: sh -c "sh -c '…'" */
 #define MAX_FOUND 10000 /* what has more is forbidden */
 #define MAX_BRACES 64   /* words that one is expanded to */
+#define MAX_VERBS 8     /* words of one command that may be its verb */
 
 static void find_in_text(struct rule_command *c, struct str text, unsigned depth);
 
@@ -29,19 +32,18 @@ static void add_line(struct rule_command *c, struct str line)
     c->begins[(unsigned char)line.ptr[0]] = true;
 }
 
-/* The words without quotes and with single spaces between, as a rule is written; and the same
- * without the program's folder. */
-static void add_lines(struct rule_command *c, const struct shell_part *p)
+/* The program and its words from the given one on, without quotes and with single spaces between,
+ * as a rule is written. */
+static struct str join_words(struct rule_command *c, const struct shell_part *p, size_t from)
 {
-    size_t folder = shell_word_at(p, 0)->text.len - shell_part_program(p).len;
-    size_t len = 0;
+    size_t len = p->words.ptr[p->first].text.len + 1;
     char *line;
     size_t n = 0;
 
-    for (size_t i = p->first; i < p->words.len; i++)
+    for (size_t i = from; i < p->words.len; i++)
         len += p->words.ptr[i].text.len + 1;
     line = arena_alloc(&c->arena, len + 1);
-    for (size_t i = p->first; i < p->words.len; i++) {
+    for (size_t i = p->first; i < p->words.len; i = i < from ? from : i + 1) {
         struct str text = p->words.ptr[i].text;
 
         if (i > p->first)
@@ -50,9 +52,41 @@ static void add_lines(struct rule_command *c, const struct shell_part *p)
             memcpy(line + n, text.ptr, text.len);
         n += text.len;
     }
-    add_line(c, str_make(line, n));
+    return str_make(line, n);
+}
+
+/* The same without the program's folder, too. */
+static void add_joined(struct rule_command *c, const struct shell_part *p, size_t from)
+{
+    size_t folder = shell_word_at(p, 0)->text.len - shell_part_program(p).len;
+    struct str line = join_words(c, p, from);
+
+    add_line(c, line);
     if (folder)
-        add_line(c, str_from(str_make(line, n), folder));
+        add_line(c, str_from(line, folder));
+}
+
+/* And without the options before a verb: "git -C x push" is "git push". Which of them have a value
+ * is not known, so that the word after one is taken for both, a value and the verb. */
+static void add_lines(struct rule_command *c, const struct shell_part *p)
+{
+    size_t lines = 0;
+    bool may_be_value = true;
+
+    add_joined(c, p, p->first + 1);
+    if (!shell_word_is_option(shell_word_at(p, 1)))
+        return;
+    for (size_t i = p->first + 1; i < p->words.len && may_be_value && lines < MAX_VERBS; i++) {
+        const struct shell_word *w = &p->words.ptr[i];
+        const struct shell_word *before = &p->words.ptr[i - 1];
+
+        if (shell_word_is_option(w))
+            continue;
+        add_joined(c, p, i);
+        lines++;
+        may_be_value =
+            shell_word_is_option(before) && str_chr(before->text, '=') == before->text.len;
+    }
 }
 
 static bool is_number(struct str s)
@@ -78,20 +112,70 @@ static bool is_text(const struct shell_word *w)
     return false;
 }
 
+/* Of a word that may be a command: alias x='…', env -S'…', su --command='…'. */
+static struct str text_in(const struct shell_word *w)
+{
+    struct str text = str_from(w->text, shell_assignment_len(w->raw));
+
+    if (str_starts(text, STR("--")) && str_chr(text, '=') < text.len)
+        return str_from(text, str_chr(text, '=') + 1);
+    return str_starts(text, STR("-S")) ? str_from(text, 2) : text;
+}
+
 /* sh -c, bash -lc */
 static bool takes_text(struct str option)
 {
     return str_starts(option, STR("-")) && str_ends(option, STR("c"));
 }
 
-/* {rm,-rf,x}, /bin/r{m,}: what the shell may make of a name with braces. */
-static void add_braces(struct rule_command *c, const struct shell_word *name)
+/* {rm,-rf,x}, /bin/r{m,}, /bin/r?: what the shell may make of a name with braces or a pattern. */
+static void add_globbed(struct rule_command *c, const struct shell_word *name)
 {
     CLEANUP(strv_release) struct strv words = STRV_INIT;
 
     shell_braces(name->text, MAX_BRACES, &words);
     for (size_t i = 0; i < words.len; i++)
         add_line(c, arena_str(&c->arena, shell_base_name(str_of(words.ptr[i]))));
+    vec_push(&c->globs, arena_cstr(&c->arena, shell_base_name(name->text)));
+}
+
+/* What git runs by itself: git rebase -x '…', git -c alias.x='!…' x. */
+#define GIT_TEXT_OPTIONS                                                                           \
+    "-x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter "   \
+    "--tag-name-filter --parent-filter"
+
+static void find_in_git(struct rule_command *c, const struct shell_part *p, unsigned depth)
+{
+    for (size_t i = p->first + 1; i < p->words.len; i++) {
+        struct str text = p->words.ptr[i].text;
+        struct str before = p->words.ptr[i - 1].text;
+        size_t equals = str_chr(text, '=');
+
+        if (str_is_word_of(str_first(text, equals), GIT_TEXT_OPTIONS) ||
+            (str_is(before, "-c") && equals < text.len))
+            text = str_from(text, equals + (equals < text.len));
+        else if (!str_is_word_of(before, GIT_TEXT_OPTIONS))
+            continue;
+        find_in_text(c, str_from(text, str_starts(text, STR("!"))), depth + 1);
+    }
+}
+
+/* EDITOR='…' crontab -e, GIT_SSH_COMMAND='…' git fetch: what stands before a program, which runs
+ * it. */
+static void find_in_assignments(struct rule_command *c, const struct shell_part *p, unsigned depth)
+{
+    static const char *const ends[] = {"EDITOR",  "PAGER",         "VISUAL", "_COMMAND",
+                                       "ASKPASS", "EXTERNAL_DIFF", "BROWSER"};
+
+    for (size_t i = 0; i < p->first; i++) {
+        struct str name = p->words.ptr[i].raw;
+        size_t n = shell_assignment_len(name);
+
+        for (size_t k = 0; n && k < ARRAY_LEN(ends); k++) {
+            if (str_ends(str_first(name, n - 1), str_of(ends[k])))
+                find_in_text(c, str_from(p->words.ptr[i].text, n), depth + 1);
+        }
+    }
 }
 
 /* p->first is where the command starts; what stands before belongs to another one. */
@@ -108,7 +192,9 @@ static void find_part(struct rule_command *c, struct shell_part p, unsigned dept
     }
     add_lines(c, &p);
     if (shell_word_at(&p, 0)->globs)
-        add_braces(c, shell_word_at(&p, 0));
+        add_globbed(c, shell_word_at(&p, 0));
+    if (str_is(shell_part_program(&p), "git"))
+        find_in_git(c, &p, depth);
     if (from < p.words.len)
         found.end = from;
     vec_push(&c->found, found);
@@ -118,7 +204,7 @@ static void find_part(struct rule_command *c, struct shell_part p, unsigned dept
         struct shell_part inner = p;
 
         if (texts && is_text(w) && (!shell_part_is_shell(&p) || takes_text(before)))
-            find_in_text(c, str_from(w->text, shell_assignment_len(w->raw)), depth + 1); /* alias */
+            find_in_text(c, text_in(w), depth + 1);
         if (!names || !w->text.len || w->text.ptr[0] == '-' || shell_assignment_len(w->raw) ||
             is_number(w->text))
             continue;
@@ -129,27 +215,33 @@ static void find_part(struct rule_command *c, struct shell_part p, unsigned dept
     }
 }
 
-/* Some shell in it reads its commands from its input. */
+/* Some shell in it reads its commands from its input or a descriptor, or from a text that only the
+ * running shell knows: bash -c "$(…)". */
 static bool feeds_shell(const struct shell *s)
 {
     VEC_EACH(&s->parts, p) {
-        size_t i = p->first;
+        struct shell_part bare = *p;
+        bool is_fed = true;
 
-        while (i < p->words.len && (shell_word_is_option(&p->words.ptr[i]) ||
-                                    str_is_word_of(p->words.ptr[i].text, "sudo env /dev/stdin")))
-            i++;
-        if (i < p->words.len) {
-            struct shell_part bare = *p;
-            bool is_bare = true;
+        while (bare.first < p->words.len &&
+               (shell_word_is_option(shell_word_at(&bare, 0)) ||
+                str_is_word_of(shell_word_at(&bare, 0)->text, "sudo env /dev/stdin")))
+            bare.first++;
+        if (bare.first == p->words.len)
+            continue;
+        if (words_have(shell_part_program(&bare), "at batch"))
+            return true;
+        for (size_t k = bare.first + 1; k < p->words.len; k++) {
+            struct str text = p->words.ptr[k].text;
 
-            bare.first = i;
-            for (size_t k = i + 1; k < p->words.len; k++)
-                is_bare &= str_starts(p->words.ptr[k].text, STR("-")) ||
-                           str_is(p->words.ptr[k].text, "/dev/stdin");
-            if (is_bare && (shell_part_is_shell(&bare) ||
-                            str_is_word_of(shell_part_program(&bare), "source . at crontab")))
-                return true;
+            if (p->words.ptr[k].expands && takes_text(p->words.ptr[k - 1].text))
+                break;
+            is_fed &= str_starts(text, STR("-")) || str_is(text, "/dev/stdin") ||
+                      str_starts(text, STR("/dev/fd/"));
         }
+        if (is_fed && (shell_part_is_shell(&bare) ||
+                       str_is_word_of(shell_part_program(&bare), "source . crontab")))
+            return true;
     }
     return false;
 }
@@ -163,6 +255,7 @@ static void find_in_shell(struct rule_command *c, const struct shell *s, unsigne
         if (p->first == p->words.len || c->too_big)
             continue;
         find_part(c, *p, depth);
+        find_in_assignments(c, p, depth);
         for (size_t i = p->first + 1; fed && i < p->words.len; i++) {
             if (words_have(shell_part_program(p), "echo printf"))
                 find_in_text(c, p->words.ptr[i].text, depth + 1);
@@ -218,6 +311,12 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
         return true;
     if (!rule_may_forbid(r, c))
         return false;
+    VEC_EACH(&c->globs, name) {
+        CLEANUP(mem_freep) char *head = mem_dup(r->head.ptr, r->head.len);
+
+        if (r->head.len && fnmatch(*name, head, 0) == 0)
+            return true;
+    }
     VEC_EACH(&c->lines_found, line) {
         if (rule_may_match(r, *line) && rule_text_matches(r, *line))
             return true;
@@ -227,12 +326,11 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
 
 /* Programs that are nothing without the network, or act on what lies outside any folder. */
 #define REACH_OUT                                                                                  \
-    "sudo doas su pkexec docker podman nerdctl docker-compose kubectl oc helm ssh scp sftp rsync " \
-    "ftp telnet nc ncat socat curl wget aria2c http https ping dig nslookup host traceroute "      \
-    "whois gh glab hub aws gcloud az terraform ansible ansible-playbook vagrant kill killall "     \
-    "pkill systemctl service journalctl mount umount reboot shutdown halt poweroff crontab at "    \
-    "apt apt-get dpkg dnf yum pacman apk brew snap flatpak npx pnpx bunx uvx pipx useradd "        \
-    "usermod passwd chsh iptables sysctl modprobe psql mysql redis-cli mongosh"
+    "sudo doas su pkexec docker podman nerdctl docker-compose kubectl oc helm ssh scp sftp ftp "   \
+    "telnet nc ncat socat curl wget aria2c http https ping dig nslookup host traceroute whois gh " \
+    "glab hub aws gcloud az terraform ansible ansible-playbook vagrant kill killall pkill "        \
+    "systemctl service journalctl umount reboot shutdown halt poweroff crontab at snap flatpak "   \
+    "uvx pipx useradd usermod passwd chsh iptables modprobe psql mysql redis-cli mongosh"
 
 /* Those that do so with some of their verbs. */
 static const struct {
@@ -250,7 +348,13 @@ static const struct {
     {"go", "get install"},
     {"gem bundle composer", "install update require publish push"},
     {"rustup", "update install toolchain component target"},
+    {"apt apt-get dnf yum apk brew",
+     "install reinstall add update upgrade full-upgrade dist-upgrade remove purge autoremove "
+     "download source build-dep del uninstall tap fetch"},
 };
+
+/* They only tell about themselves. */
+#define TELLING_WORDS "--version -V --help -h -l --list version help"
 
 bool rule_command_reaches_out(const struct rule_command *c)
 {
@@ -259,8 +363,15 @@ bool rule_command_reaches_out(const struct rule_command *c)
         struct str program = shell_part_program(p);
         size_t at = 1;
 
-        if (words_have(program, REACH_OUT))
+        if (words_have(program, REACH_OUT) &&
+            !(p->words.len - p->first == 2 &&
+              str_is_word_of(shell_word_at(p, 1)->raw, TELLING_WORDS)))
             return true;
+        /* host:folder */
+        for (size_t i = p->first + 1; str_is(program, "rsync") && i < p->words.len; i++) {
+            if (str_chr(p->words.ptr[i].text, ':') < p->words.ptr[i].text.len)
+                return true;
+        }
         /* yarn alone installs */
         if (str_is(program, "yarn") && p->words.len - p->first == 1)
             return true;

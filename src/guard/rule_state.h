@@ -62,6 +62,7 @@ struct rule_command {
     struct rule_line *lines; /* one for each part of the shell */
     VEC(struct rule_found) found;
     VEC(struct str) lines_found; /* their words, for rules that forbid */
+    VEC(char *) globs;           /* names with a pattern: /bin/r? */
     VEC(struct shell *) inner;   /* texts inside it that were taken apart */
     bool begins[256];            /* some found line has this as its first byte */
     bool stays;                  /* rule_command_stays() was called */
@@ -75,7 +76,7 @@ void rule_command_find(struct rule_command *c);
 static inline bool rule_may_forbid(const struct rule *r, const struct rule_command *c)
 {
     return r->kind != RULE_KIND_COMMAND || r->list == RULE_ALLOW || !r->first || c->too_big ||
-           c->begins[(unsigned char)r->first];
+           c->globs.len || c->begins[(unsigned char)r->first];
 }
 
 /* A deny or ask rule against every command found. */

@@ -106,6 +106,14 @@ static bool scan_command(struct shell_scan *c)
     return true;
 }
 
+static void skip_negations(struct shell_scan *c)
+{
+    while (str_is(shell_peek_plain(c), "!")) {
+        c->at++;
+        shell_skip_blanks(c);
+    }
+}
+
 /* "time" in front of a compound command; in front of others it is a word like any wrapper. */
 static void skip_time(struct shell_scan *c)
 {
@@ -120,11 +128,11 @@ static void skip_time(struct shell_scan *c)
         shell_skip_blanks(&ahead);
     }
     if (shell_peek(&ahead, 0) == '(' ||
-        words_have(shell_peek_plain(&ahead), "{ if for while until case [["))
+        words_have(shell_peek_plain(&ahead), "! { if for while until case [["))
         c->at = ahead.at;
     else if (shell_assignment_len(str_from(c->in, ahead.at)) || shell_peek(&ahead, 0) == '<' ||
              shell_peek(&ahead, 0) == '>' ||
-             words_have(shell_peek_plain(&ahead), "! time coproc select function"))
+             words_have(shell_peek_plain(&ahead), "time coproc select function"))
         shell_doubt(c->s, "'time' stands before something unusual");
 }
 
@@ -132,11 +140,9 @@ static void skip_time(struct shell_scan *c)
 static bool scan_pipeline(struct shell_scan *c, size_t *ret_commands)
 {
     *ret_commands = 1;
-    while (str_is(shell_peek_plain(c), "!")) {
-        c->at++;
-        shell_skip_blanks(c);
-    }
+    skip_negations(c);
     skip_time(c);
+    skip_negations(c);
     if (!scan_command(c))
         return false;
     for (;; ++*ret_commands) {

@@ -172,16 +172,20 @@ bool shell_part_is(const struct shell_part *p, const char *name)
 
 #define SHELLS "sh bash zsh dash ksh mksh ash fish csh tcsh busybox"
 /* Programs that run a text. */
-#define TEXT_RUNNERS SHELLS " eval su watch ssh script trap alias flock env tmux at batch parallel"
+#define TEXT_RUNNERS                                                                               \
+    SHELLS " eval su watch ssh script trap alias flock env tmux screen parallel capsh"
 /* Programs that run the words after them. */
 #define RUNNERS                                                                                    \
     SHELLS                                                                                         \
     " eval sudo doas su env exec command builtin nohup setsid nice ionice chrt taskset time "      \
     "timeout stdbuf xargs parallel watch unshare strace ltrace valgrind script noglob trap "       \
-    "systemd-run fakeroot unbuffer alias pkexec setpriv perf hyperfine npx pnpx bunx uvx dotenv "  \
-    "cross-env concurrently watchexec nodemon"
-/* ... with a place or a file named before. */
-#define FAR_RUNNERS "ssh chroot flock nsenter runuser gosu su-exec"
+    "systemd-run fakeroot unbuffer alias pkexec setpriv hyperfine npx pnpx bunx uvx dotenv "       \
+    "cross-env concurrently watchexec nodemon toybox firejail bwrap proot torsocks torify "        \
+    "proxychains proxychains4 linux32 linux64 i386 x86_64 eatmydata tini dumb-init xvfb-run "      \
+    "rlwrap chronic entr numactl prlimit choom uclampset gdb capsh"
+/* ... with a place, a file or a verb named before. */
+#define FAR_RUNNERS                                                                                \
+    "ssh chroot flock nsenter runuser gosu su-exec tmux screen perf setarch faketime sshpass"
 
 struct str shell_base_name(struct str path)
 {
@@ -216,8 +220,9 @@ static const struct {
     {"git", "bisect", "run", 1},
     {"git", "submodule", "foreach", 1},
     {"npm pnpm yarn bun", "", "exec x dlx", 1},
-    {"uv poetry pipenv pdm rye hatch conda mamba", "", "run", 1},
-    {"bundle direnv mise asdf", "", "exec x", 1},
+    {"uv poetry pipenv pdm rye hatch conda mamba pipx", "", "run", 1},
+    {"bundle mise asdf", "", "exec x", 1},
+    {"direnv", "", "exec", 2},
     {"docker podman nerdctl docker-compose kubectl oc", "", "exec run", 2},
     {"nix nix-shell", "", "-c --command --run", 1},
 };
@@ -239,7 +244,8 @@ size_t shell_part_runs_from(const struct shell_part *p, size_t *ret_names)
     /* "command -v" says where a program is. */
     if (str_is(program, "command") && str_is_word_of(shell_word_at(p, 1)->raw, "-v -V"))
         return p->words.len;
-    if (*ret_names == 2 || words_have(program, RUNNERS))
+    if (*ret_names == 2 || words_have(program, RUNNERS) || str_starts(program, STR("ld-linux")) ||
+        str_starts(program, STR("ld-musl")))
         return p->first + 1;
     for (size_t k = 0; k < ARRAY_LEN(verb_runners); k++) {
         size_t from = p->first + 1;
