@@ -103,6 +103,11 @@ void agent_take_over(struct agent *a)
     lock_take(&a->lock);
     provider = TAKE_PTR(a->new_provider);
     toolbox = TAKE_PTR(a->new_toolbox);
+    if (a->has_new_system) {
+        a->spec.system = a->new_system;
+        buf_release(&a->system_json); /* made again for the next request */
+    }
+    a->has_new_system = false;
     if (a->new_thinking) {
         a->spec.thinking = a->thinking_wanted;
         a->spec.thinking_budget = a->thinking_budget_wanted;
@@ -599,6 +604,14 @@ void agent_set_toolbox(struct agent *a, struct toolbox *t)
     a->new_toolbox = t;
     lock_give(&a->lock);
     toolbox_unref(old);
+}
+
+void agent_set_system(struct agent *a, struct str system)
+{
+    lock_take(&a->lock);
+    a->new_system = system;
+    a->has_new_system = true;
+    lock_give(&a->lock);
 }
 
 void agent_set_effort(struct agent *a, enum effort effort)

@@ -216,6 +216,7 @@ void agent_set_model(struct agent *a, struct provider *p);
 void agent_set_thinking(struct agent *a, enum thinking thinking, int64_t budget);
 void agent_set_effort(struct agent *a, enum effort effort);
 void agent_set_toolbox(struct agent *a, struct toolbox *t); /* a reference is kept */
+void agent_set_system(struct agent *a, struct str system);  /* lent as long as the agent exists */
 void agent_break_cache(struct agent *a, enum cache_break how);
 enum cache_break agent_cache_break(const struct agent *a);
 

@@ -128,6 +128,8 @@ struct agent {
     void *done_arg;
     struct provider *new_provider; /* replaces the first provider before the next call */
     struct toolbox *new_toolbox;   /* used from the next step on; NULL = no change */
+    bool has_new_system;
+    struct str new_system; /* system prompt, from the next step on */
     bool new_thinking;
     enum thinking thinking_wanted;
     int64_t thinking_budget_wanted;

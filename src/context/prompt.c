@@ -142,10 +142,10 @@ static void prompt_add_attribution(struct buf *ret, const struct conf *conf, con
 
 /* Our own words, which are sections that begin with "# Name"; without those about writing code when
  * a style has another purpose. */
-static void prompt_add_ours(struct buf *ret, bool drops_coding)
+static void prompt_add_ours(struct buf *ret, struct str ours, bool drops_coding)
 {
     static const char *const coding[] = {"# How to work\n", "# Evidence\n"};
-    struct str rest = str_of(prompt_md);
+    struct str rest = ours;
 
     while (rest.len) {
         size_t end = str_find(str_from(rest, 1), STR("\n# ")) + 1;
@@ -168,7 +168,7 @@ void prompt_system(const struct prompt_spec *s, const struct conf *conf, struct 
     if (s->is_replaced) {
         buf_add(ret, buf_str(&s->system));
     } else {
-        prompt_add_ours(ret, s->drops_coding);
+        prompt_add_ours(ret, str_of(s->coordinates ? coordinator_md : prompt_md), s->drops_coding);
         prompt_add_part(ret, buf_str(&s->style));
     }
     prompt_add_part(ret, buf_str(&s->appended));

@@ -20,7 +20,8 @@ struct strv;
 
 #define PROMPT_MAX_TEXT ((size_t)1 << 20) /* of --system-prompt-file and its like, each */
 
-extern const char prompt_md[]; /* prompt.md */
+extern const char prompt_md[];      /* prompt.md */
+extern const char coordinator_md[]; /* coordinator.md: in its place in coordinator mode */
 
 struct prompt_spec {
     bool is_replaced; /* system stands in place of our own words, also when it is empty */
@@ -28,6 +29,7 @@ struct prompt_spec {
     struct buf appended; /* after either; empty: nothing */
     struct buf style;    /* after our own text; empty: nothing */
     bool drops_coding;   /* and what they say about writing code is left out */
+    bool coordinates;    /* our own text is that of coordinator mode */
 };
 #define PROMPT_SPEC_INIT                                                                           \
     {                                                                                              \

@@ -559,6 +559,10 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
+    if (j->subject->about == ABOUT_PATH && workspace_has_scratch(j->permit->workspace, j->real)) {
+        judge_say(j, PERMIT_ALLOW, "workingDir", "it is in the session's scratchpad");
+        return;
+    }
     if (!j->can_try && judge_is_protected(j)) {
         judge_say(j, PERMIT_ASK, "safetyCheck", "it writes a file that decides what programs run");
         return;

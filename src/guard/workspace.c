@@ -37,6 +37,7 @@ struct workspace {
     struct workspace *of; /* a branch's: whose folders and environment it has. NULL: none */
     struct strv dirs;     /* the first one never changes */
     char *state_dir;
+    atomic_bool has_scratchpad;
     struct lock lock;          /* of everything below, and of dirs after the first */
     VEC(struct strv) environs; /* the last one counts; others may still be in use */
     char *cwd;
@@ -320,6 +321,33 @@ bool workspace_has_image(struct workspace *w, const char *real)
     CLEANUP(mem_freep) char *at = workspace_real(folder);
 
     return *w->state_dir && str_starts(str_of(real), str_of(at)) && real[strlen(at)] == '/';
+}
+
+char *workspace_open_scratchpad(struct workspace *w)
+{
+    char *path;
+
+    if (!*w->state_dir)
+        return NULL;
+    path = path_join(w->state_dir, WORKSPACE_SCRATCHPAD);
+    if (file_mkdirs(path, 0700, /*err=*/NULL) < 0)
+        mem_freep(&path);
+    atomic_store(&w->has_scratchpad, path != NULL);
+    return path;
+}
+
+bool workspace_has_scratch(struct workspace *w, const char *real)
+{
+    CLEANUP(mem_freep) char *folder = NULL;
+    CLEANUP(mem_freep) char *at = NULL;
+
+    while (w->of)
+        w = w->of;
+    if (!atomic_load(&w->has_scratchpad))
+        return false;
+    folder = path_join(w->state_dir, WORKSPACE_SCRATCHPAD);
+    at = workspace_real(folder);
+    return workspace_is_below(str_of(real), str_of(at));
 }
 
 /* FNV-1a, eight bytes at a time: cheap, and only ever compared with itself. */

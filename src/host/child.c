@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
+#include "context/reminder.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
@@ -33,6 +34,7 @@
 #include "llm/provider.h"
 #include "store/load.h"
 #include "sync/cancel.h"
+#include "tasks/agents.h"
 
 struct child {
     struct host *host;
@@ -320,13 +322,24 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
 static void child_write_context(struct child *c, const struct spawn_spec *spec)
 {
     struct host *h = c->host;
+    CLEANUP(buf_release) struct buf types = BUF_INIT(BUF_NO_LIMIT);
     struct str all = c->has_briefing ? briefing_text(&c->briefing) : buf_str(&h->context);
 
     if (spec->omits_instructions) /* the first reminder is of the surroundings */
         all = str_first(all, str_find(str_from(all, 1), STR("<system-reminder>")) + 1);
     buf_add(&c->context, all);
-    if (toolbox_find(c->toolbox, STR("Agent")))
-        buf_add(&c->context, buf_str(&h->types));
+    if (toolbox_find(c->toolbox, STR("Agent"))) {
+        agents_list_types(h->agents, &types);
+        reminder_add(&c->context, buf_str(&types));
+    }
+    if (h->scratchpad && host_coordinates(h)) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&text,
+                 "You may read and write files in %s without asking; other workers see them.",
+                 h->scratchpad);
+        reminder_add(&c->context, buf_str(&text));
+    }
 }
 
 /* The conversation in its file, which it resumes. */
@@ -490,7 +503,7 @@ static int spawn_make(struct children *all, const struct spawn_spec *spec, struc
     if (!main)
         return -1;
     c = child_new(all, spec);
-    from = parent ? toolbox_ref(parent->toolbox) : host_toolbox(all->host);
+    from = parent ? toolbox_ref(parent->toolbox) : host_children_toolbox(all->host);
     c->spending = spending_branch(parent ? parent->spending : all->host->spending);
     rc = child_make_place(c, spec, parent, err);
     if (rc == 0)

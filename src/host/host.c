@@ -102,7 +102,8 @@ static int make_toolbox(struct host *h, struct err *err)
         .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
     struct toolbox *box = NULL;
-    struct toolbox *old;
+    struct toolbox *all = NULL;
+    struct toolbox *old, *old_all;
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     struct mcp_tools *servers = h->mcp ? mcp_tools(h->mcp, &notes) : NULL;
     const struct tool_entry *theirs = NULL;
@@ -127,15 +128,24 @@ static int make_toolbox(struct host *h, struct err *err)
         more[spec.more_count++] = theirs[i];
     host_list_tools(h);
     spec.table = h->tools.ptr;
-    if (toolbox_new(&spec, &box, err) < 0)
+    if (toolbox_new(&spec, &all, err) < 0)
         return -1;
+    if (!host_coordinates(h)) {
+        box = toolbox_ref(all);
+    } else if (host_coordinator_tools(h, all, &box, err) < 0) {
+        toolbox_unref(all);
+        return -1;
+    }
     gate_take(&h->gate);
     old = h->toolbox;
+    old_all = h->all_tools;
     h->toolbox = box;
+    h->all_tools = all;
     gate_give(&h->gate);
     if (h->agent)
         agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
+    toolbox_unref(old_all);
     return 0;
 }
 
@@ -156,6 +166,16 @@ struct toolbox *host_toolbox(struct host *h)
 
     gate_take(&h->gate);
     box = toolbox_ref(h->toolbox);
+    gate_give(&h->gate);
+    return box;
+}
+
+struct toolbox *host_children_toolbox(struct host *h)
+{
+    struct toolbox *box;
+
+    gate_take(&h->gate);
+    box = toolbox_ref(h->all_tools);
     gate_give(&h->gate);
     return box;
 }
@@ -414,7 +434,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_reload(h);
     host_extra_open(h);
     h->defers = h->defers && !h->only_calls;
-    if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, err) < 0 ||
+    if (host_make_goals(h, ret_notes, err) < 0 || host_make_agents(h, ret_notes, err) < 0 ||
         host_make_toolbox(h, err) < 0)
         return -1;
     host_note_missing_tools(h, ret_notes);
@@ -482,8 +502,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     ticket_init(&h->boxing);
     models_init(&h->models);
     buf_init(&h->system, HOST_MAX_PROMPT);
+    buf_init(&h->coordinator_system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
-    buf_init(&h->types, BUF_NO_LIMIT);
     buf_init(&h->opening, BUF_NO_LIMIT);
     h->children = children_new(h);
     h->tasks = task_table_new();
@@ -557,6 +577,7 @@ void host_free(struct host *h)
     mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
+    toolbox_unref(h->all_tools);
     mcp_free(h->mcp); /* after the rows that name its servers */
     strv_release(&h->mcp_roots);
     arena_release(&h->mcp_arena);
@@ -584,8 +605,9 @@ void host_free(struct host *h)
     buf_release(&h->plan_steps);
     strv_release(&h->aliases);
     buf_release(&h->system);
+    buf_release(&h->coordinator_system);
+    mem_freep(&h->scratchpad);
     buf_release(&h->context);
-    buf_release(&h->types);
     strv_release(&h->type_lines);
     buf_release(&h->opening);
     gate_release(&h->gate);

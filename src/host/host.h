@@ -124,6 +124,10 @@ int host_set_prompt(struct host *h, const struct str *system, const struct str *
                     struct err *err); /* NULL: as it was */
 /* Between turns; empty: any text will do. */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+/* Coordinator mode: the main agent plans, and only workers have tools. From the next step on.
+ * ERR_BAD_INPUT: the session runs as an agent type. */
+int host_set_coordinator(struct host *h, bool on, struct err *err);
+bool host_coordinates(const struct host *h);
 int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */
 int host_set_aliases(struct host *h, const struct strv *names, struct err *err);

@@ -184,10 +184,11 @@ static int host_prepare(struct host *h, struct err *err)
 
     goal_set_journal(goals_goal(h->goals), rest.journal);
     host_record_mode(h);
+    host_record_coordinator(h);
     if (host_gather(h, err) < 0)
         return -1;
     buf_clear(&h->system);
-    prompt_system(&h->prompt, h->conf, &h->system);
+    buf_clear(&h->coordinator_system);
     buf_clear(&h->context);
     buf_add(&h->context, briefing_text(&h->briefing));
     host_say_types(h);
@@ -196,7 +197,7 @@ static int host_prepare(struct host *h, struct err *err)
         return -1;
     host_await_mcp(h);
     rest.net = h->net;
-    rest.system = buf_str(&h->system);
+    rest.system = host_system(h);
     rest.plan_steps = buf_str(&h->plan_steps);
     rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);

@@ -18,7 +18,8 @@ struct host_choices {
     bool is_replaced; /* the prompt */
     struct buf system, appended;
     struct buf schema;
-    double left_usd; /* of the budget; 0: there is none */
+    bool coordinates; /* in coordinator mode */
+    double left_usd;  /* of the budget; 0: there is none */
 };
 
 /* Of what this session may cost, or next to nothing. */
@@ -53,6 +54,7 @@ struct host_choices *host_choices(struct host *h)
     buf_add(&c->appended, buf_str(&h->prompt.appended));
     buf_init(&c->schema, BUF_NO_LIMIT);
     buf_add(&c->schema, buf_str(&h->schema));
+    c->coordinates = host_coordinates(h);
     c->left_usd = choices_left(h);
     return c;
 }
@@ -89,6 +91,14 @@ static void choose_mode(struct host *h, const struct host_choices *c)
         host_notice(h, LEVEL_WARNING, str_of(err.text));
 }
 
+static void choose_coordinator(struct host *h, const struct host_choices *c)
+{
+    struct err err = {0};
+
+    if (host_set_coordinator(h, c->coordinates, &err) < 0)
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+}
+
 static void choose_model(struct host *h, const struct host_choices *c)
 {
     CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
@@ -114,8 +124,10 @@ void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode
     if (c->left_usd > 0)
         spending_limit(h->spending, spending_usd(h->spending, NULL) +
                                         c->left_usd); /* a fork has cost something already */
-    if (!has_own_mode)
+    if (!has_own_mode) {
         choose_mode(h, c);
+        choose_coordinator(h, c);
+    }
     choose_model(h, c);
     choose_schema(h, c);
     choose_prompt(h, c);

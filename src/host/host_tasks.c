@@ -105,7 +105,7 @@ static int host_become(struct host *h, struct err *err)
     return 0;
 }
 
-int host_make_agents(struct host *h, struct err *err)
+int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)
 {
     struct agents_spec spec = {
         .conf = h->conf,
@@ -115,6 +115,7 @@ int host_make_agents(struct host *h, struct err *err)
         .session = session_id(h->session),
         .folder = session_is_kept(h->session) ? session_folder(h->session) : NULL,
         .is_headless = !h->is_interactive,
+        .is_bare = h->args->given[OPT_BARE],
     };
 
     h->agent_tool = tool_agent_entry;
@@ -123,6 +124,8 @@ int host_make_agents(struct host *h, struct err *err)
     h->agent_tool.arg = h->agents;
     h->message_tool = tool_send_message_entry;
     h->message_tool.arg = h->agents;
+    if (host_begin_coordinator(h, ret_notes, err) < 0)
+        return -1;
     return host_become(h, err);
 }
 
@@ -150,19 +153,22 @@ static void add_types(struct host *h, bool first, struct buf *ret)
 
 void host_say_types(struct host *h)
 {
-    buf_clear(&h->types);
-    add_types(h, /*first=*/true, &h->types);
     buf_clear(&h->opening);
     buf_add(&h->opening, buf_str(&h->context));
-    buf_add(&h->opening, buf_str(&h->types));
+    add_types(h, /*first=*/true, &h->opening);
+    if (!session_recall(h->session)) /* else with the next input */
+        (void)host_coordinator_news(h, &h->opening);
 }
 
 void host_news(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct host *h = arg;
 
+    bool switched;
+
     briefing_news(&h->briefing, cancel, ret);
-    add_types(h, /*first=*/false, ret);
+    switched = host_coordinator_news(h, ret);
+    add_types(h, switched, ret);
 }
 
 void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret)

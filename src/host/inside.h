@@ -53,7 +53,8 @@ struct host {
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
     VEC(struct tool_entry *) added; /* host_add_tool() */
-    struct toolbox *toolbox;
+    struct toolbox *toolbox;        /* the main agent's */
+    struct toolbox *all_tools; /* whose tools its children get: the same, but in coordinator mode */
     struct strv only_tools;
     bool has_only_tools;
     struct prompt_spec prompt;
@@ -75,6 +76,11 @@ struct host {
     int64_t thinking_budget;
     atomic_bool hides_thinking;
     bool is_interactive;
+    atomic_bool coordinates;    /* coordinator mode is on */
+    bool told_coordinating;     /* the model knows that */
+    bool recorded_coordinating; /* the transcript says so */
+    struct buf coordinator_system;
+    char *scratchpad;   /* of coordinator mode; NULL: none */
     bool only_calls;    /* no model, no servers */
     bool of_run;        /* one prompt, and the process exits */
     const char *source; /* NULL: as the session was opened */
@@ -88,7 +94,6 @@ struct host {
         context;            /* what every agent of the session begins with; made with the first */
     struct buf opening;     /* context and types: the first context of the main agent */
     struct strv type_lines; /* the same for the transcript, not written yet */
-    struct buf types;       /* the text about agent types, with the first input */
     struct children *children;
     struct agents *agents;
     struct definitions *types_read;             /* where main's own type is; NULL: it has none */
@@ -128,7 +133,18 @@ int host_make_toolbox(struct host *h, struct err *err);
 int host_connect(struct host *h, struct err *err);
 /* For one more workspace; the caller frees it. */
 struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes);
-struct toolbox *host_toolbox(struct host *h); /* a reference of yours */
+struct toolbox *host_toolbox(struct host *h);          /* a reference of yours */
+struct toolbox *host_children_toolbox(struct host *h); /* the same */
+
+/* host_coordinator.c: coordinator mode, as a resumed session or the environment wants it; its line
+ * in the transcript; the main agent's tools among all; its system prompt in either mode; a reminder
+ * when the mode has changed (true). */
+int host_begin_coordinator(struct host *h, struct strv *ret_notes, struct err *err);
+void host_record_coordinator(struct host *h);
+int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox **ret,
+                           struct err *err);
+struct str host_system(struct host *h);
+bool host_coordinator_news(struct host *h, struct buf *ret);
 
 /* mcp.c: starts the servers; waits for them before the first turn; takes over what has changed. */
 int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
@@ -167,7 +183,7 @@ int host_ask_of(struct host *h, struct provider *provider, struct str system, st
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
 
 /* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
-int host_make_agents(struct host *h, struct err *err);
+int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err);
 /* agent_spec.news and its like, with the agent types; arg is the host. */
 void host_say_types(struct host *h);
 void host_news(void *arg, struct cancel *cancel, struct buf *ret);

@@ -420,6 +420,17 @@ void record_line_title(struct buf *out, struct str session, struct str title, bo
     line_end(&w);
 }
 
+void record_line_coordinator(struct buf *out, struct str session, bool on)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_MODE);
+    jw_kcstr(&w, "mode", on ? "coordinator" : "normal");
+    jw_kstr(&w, "sessionId", session);
+    line_end(&w);
+}
+
 void record_line_mode(struct buf *out, struct str session, struct str mode)
 {
     struct jw w;

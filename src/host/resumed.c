@@ -67,8 +67,8 @@ void resumed_note(struct session *s, const struct conf *conf, const struct args 
 
     if (!facts)
         return;
-    /* "normal" is the only other one. */
-    if (facts->mode.len && !str_is(buf_str(&facts->mode), "normal"))
+    if (facts->mode.len && !str_is(buf_str(&facts->mode), "normal") &&
+        !str_is(buf_str(&facts->mode), "coordinator"))
         strv_addf(notes,
                   "this session was in the mode '%.*s', which tenax does not have; it continues "
                   "as an ordinary session",

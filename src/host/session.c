@@ -559,6 +559,12 @@ void session_mode(struct session *s, struct str mode)
         (void)record_mode(s->record, mode, /*err=*/NULL); /* not worth ending a turn for */
 }
 
+void session_coordinator(struct session *s, bool on)
+{
+    if (s->record)
+        (void)record_coordinator(s->record, on, /*err=*/NULL); /* the mode counts all the same */
+}
+
 int session_check_title(struct str title, struct err *err)
 {
     title = str_trim(title);

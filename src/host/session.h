@@ -71,6 +71,8 @@ const char *session_forked_from(const struct session *s); /* a session's id; NUL
 
 /* The permission mode has changed; the user names the session. Any thread. */
 void session_mode(struct session *s, struct str mode);
+/* The same for coordinator mode. */
+void session_coordinator(struct session *s, bool on);
 int session_rename(struct session *s, struct str title, struct err *err);
 int session_check_title(struct str title, struct err *err); /* whether it can be one */
 void session_name(struct session *s, struct buf *ret); /* its title; nothing when it has none */

@@ -20,6 +20,7 @@
 #include "tasks/inside.h"
 
 #define AGENTS_MAX_DESCRIPTION 500
+#define TYPES_TITLE "Types of agents (subagent_type of Agent):\n"
 
 void agents_outcome_release(struct agents_outcome *o)
 {
@@ -124,6 +125,7 @@ void agents_free(struct agents *a)
     vec_release(&a->runs);
     vec_release(&a->queue);
     definitions_unref(a->types);
+    definitions_unref(a->workers);
     buf_release(&a->brought);
     strv_release(&a->told);
     gate_release(&a->gate);
@@ -137,9 +139,36 @@ static struct definitions *types_ref(struct agents *a)
     struct definitions *l;
 
     gate_take(&a->gate);
-    l = definitions_ref(a->types);
+    l = definitions_ref(a->workers ? a->workers : a->types);
     gate_give(&a->gate);
     return l;
+}
+
+void agents_coordinate(struct agents *a, bool on)
+{
+    struct definitions *workers = on ? definitions_of_workers() : NULL;
+    struct definitions *old;
+
+    gate_take(&a->gate);
+    old = a->workers;
+    a->workers = workers;
+    gate_give(&a->gate);
+    definitions_unref(old);
+}
+
+bool agents_are_coordinated(struct agents *a)
+{
+    bool is_on;
+
+    gate_take(&a->gate);
+    is_on = a->workers;
+    gate_give(&a->gate);
+    return is_on;
+}
+
+const char *agents_default_type(struct agents *a)
+{
+    return agents_are_coordinated(a) ? "worker" : "general-purpose";
 }
 
 /* Reads the types again, including those of an SDK. */
@@ -163,7 +192,7 @@ struct definitions *agents_types(struct agents *a)
     struct definitions *l = types_ref(a);
     CLEANUP(buf_release) struct buf brought = BUF_INIT(BUF_NO_LIMIT);
 
-    if (definitions_are_fresh(l, a->spec.conf))
+    if (agents_are_coordinated(a) || definitions_are_fresh(l, a->spec.conf))
         return l;
     gate_take(&a->gate);
     buf_add(&brought, buf_str(&a->brought));
@@ -235,6 +264,16 @@ static bool has_name(const struct strv *lines, struct str name)
     return false;
 }
 
+void agents_list_types(struct agents *a, struct buf *ret)
+{
+    CLEANUP(definitions_unrefp) struct definitions *l = agents_types(a);
+    CLEANUP(strv_release) struct strv lines = STRV_INIT;
+
+    types_lines(l, &lines);
+    for (size_t i = 0; i < lines.len; i++)
+        buf_addf(ret, "%s%s\n", i ? "" : TYPES_TITLE, lines.ptr[i]);
+}
+
 void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struct buf *ret_json)
 {
     struct definitions *l = agents_types(a);
@@ -255,8 +294,7 @@ void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struc
         if (strv_has(&before, str_of(now.ptr[i])))
             continue;
         if (!has_added)
-            buf_adds(ret_text, first ? "Types of agents (subagent_type of Agent):\n"
-                                     : "New or changed types of agents:\n");
+            buf_adds(ret_text, first ? TYPES_TITLE : "New or changed types of agents:\n");
         has_added = true;
         buf_addf(ret_text, "%s\n", now.ptr[i]);
     }
@@ -424,13 +462,16 @@ static int run_choose(struct run *r, const struct agents_order *o, struct err *e
 {
     struct agents *a = r->agents;
     bool forks = str_is(o->type, "fork");
-    struct str type = o->type.len ? o->type : STR("general-purpose");
+    struct str type = o->type.len ? o->type : str_of(agents_default_type(a));
 
     r->types = agents_types(a);
     if (!forks) {
         r->type = definitions_find(r->types, type);
         if (!r->type)
             return refuse_type(r->types, type, err);
+    } else if (agents_are_coordinated(a)) {
+        return err_set(err, ERR_UNSUPPORTED,
+                       "there are no forks in coordinator mode; start a worker");
     } else if (o->isolation.len) {
         return err_set(err, ERR_BAD_INPUT, "a fork works where its parent does: no isolation");
     } else if (!may_background(a)) {
@@ -452,6 +493,20 @@ static int run_make_tree(struct run *r, const struct agents_order *o, struct err
         return 0;
     return worktree_make(cwd, conf_environ(r->agents->spec.conf), r->id, &r->arena, o->cancel,
                          &r->tree, err);
+}
+
+enum pool_kind run_pool_kind(const struct run *r)
+{
+    if (r->type && r->type->is_worker)
+        return r->agents->spec.is_bare ? POOL_BARE_WORKER : POOL_WORKER;
+    switch (r->road) {
+    case ROAD_FORK:
+        return POOL_FORK;
+    case ROAD_BACKGROUND:
+        return POOL_BACKGROUND;
+    default:
+        return POOL_FOREGROUND;
+    }
 }
 
 /* Adds the run to the table and to the list, with a slot or in the queue for one. */
@@ -486,9 +541,7 @@ static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
     if (rc < 0)
         return -1;
     r->pool = (struct pool){
-        .kind = r->road == ROAD_FORK         ? POOL_FORK
-                : r->road == ROAD_BACKGROUND ? POOL_BACKGROUND
-                                             : POOL_FOREGROUND,
+        .kind = run_pool_kind(r),
         .type = r->type,
         .may_start = r->depth < a->max_depth,
     };

@@ -45,6 +45,7 @@ struct agents_spec {
     const char *session; /* uuid */
     const char *folder;  /* of the session; NULL = nothing is saved */
     bool is_headless;
+    bool is_bare; /* --bare: workers of coordinator mode get only the basic tools */
 };
 
 /* ERR_BAD_INPUT: --agents is invalid. Everything in spec must outlive *ret. */
@@ -66,6 +67,14 @@ void agents_recall(struct agents *a, const char *transcript, const char *dir,
 struct definitions *agents_types(struct agents *a);
 /* Replaces the types that an SDK has defined, given as a JSON object. */
 int agents_bring(struct agents *a, struct str json, struct err *err);
+/* In coordinator mode "worker" is the only type and forks are refused. Running agents are not
+ * affected. */
+void agents_coordinate(struct agents *a, bool on);
+bool agents_are_coordinated(struct agents *a);
+/* The type of a call that names none. */
+const char *agents_default_type(struct agents *a);
+/* Appends all types as text for the model; nothing if there are none. */
+void agents_list_types(struct agents *a, struct buf *ret);
 /* Appends the list of types for the model: all of them (first), or the changes since the last call;
  * nothing if there are none. *ret_json gets the same as a transcript attachment. */
 void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struct buf *ret_json);

@@ -318,6 +318,22 @@ static void take_built_in(struct definitions *l)
     }
 }
 
+struct definitions *definitions_of_workers(void)
+{
+    struct definitions *l = mem_zalloc(sizeof(*l));
+    struct definition *d = arena_zalloc(&l->arena, sizeof(*d));
+
+    atomic_init(&l->refs, 1);
+    d->name = "worker";
+    d->description = STR("Does one task in the background and reports. It knows its prompt alone.");
+    d->prompt = str_of(agent_general_purpose_md);
+    d->is_worker = true;
+    d->in_background = true;
+    add_names(&d->disallowed, "Agent, SendMessage");
+    definitions_add(l, d);
+    return l;
+}
+
 /* ---- All ---- */
 
 static int by_name(const void *a, const void *b)

@@ -53,6 +53,7 @@ struct definition {
     const char *path; /* NULL if not from a file */
     const struct definition *shadowed_by;
     bool is_read_only; /* its calls must not change anything */
+    bool is_worker;    /* the type of coordinator mode */
     bool has_tools;    /* tools lists all tools that it may use */
     struct strv tools, disallowed;
     struct strv starts; /* the types that it may start; empty = all */
@@ -87,6 +88,8 @@ struct definitions {
 int definitions_read(const struct conf *conf, struct str more, bool has_built_in,
                      struct definitions **ret, struct err *err);
 bool definitions_are_fresh(const struct definitions *l, const struct conf *conf);
+/* The only type that there is in coordinator mode, and in no other: "worker". */
+struct definitions *definitions_of_workers(void);
 struct definitions *definitions_ref(struct definitions *l);
 void definitions_unref(struct definitions *l); /* NULL is fine */
 void definitions_unrefp(struct definitions **l);

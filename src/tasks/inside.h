@@ -73,11 +73,13 @@ struct agents {
     int jobs; /* running on crew threads */
     bool is_closed;
     struct definitions *types;
-    struct buf brought; /* JSON of an SDK's definitions */
-    struct strv told;   /* the lines about types that the model was sent */
+    struct definitions *workers; /* the types in coordinator mode; NULL if it is off */
+    struct buf brought;          /* JSON of an SDK's definitions */
+    struct strv told;            /* the lines about types that the model was sent */
 };
 
 /* agents.c */
+enum pool_kind run_pool_kind(const struct run *r);
 void agents_poke(void *arg); /* wakes all waiting threads */
 
 /* run.c */

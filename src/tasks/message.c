@@ -93,7 +93,7 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
     r->resumes = true;
     r->is_away = true;
     r->output_file = arena_cstr(&r->arena, v->output_file);
-    r->pool = (struct pool){POOL_BACKGROUND, r->type, r->depth < a->max_depth};
+    r->pool = (struct pool){run_pool_kind(r), r->type, r->depth < a->max_depth};
     if (!r->type)
         err_set(err, ERR_NOT_FOUND, "its type '%.*s' is gone", STR_ARG(str_clip(type, 64)));
     else if (json_get_bool(meta, "isFork", false))

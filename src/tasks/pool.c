@@ -40,15 +40,30 @@ static bool names_tool(const struct strv *list, struct str name)
     return false;
 }
 
+static const char for_coordinators[] =
+    "Agent SendMessage TaskStop TaskOutput ListAgents StructuredOutput";
+
+static bool is_for_worker(const struct pool *p, struct str name)
+{
+    if (p->kind == POOL_BARE_WORKER)
+        return str_is_word_of(name, "Bash Read Edit");
+    return !str_is_word_of(name, "Agent SendMessage");
+}
+
 bool pool_has(const struct pool *p, const struct tool_entry *e)
 {
     struct str name = str_of(e->name);
+    bool is_worker = p->kind == POOL_WORKER || p->kind == POOL_BARE_WORKER;
 
     if (p->kind == POOL_FORK)
         return true;
+    if (p->kind == POOL_COORDINATOR)
+        return e->flags & TOOL_REFEREE || str_is_word_of(name, for_coordinators);
+    if (is_worker && !is_for_worker(p, name))
+        return false;
     if (p->kind != POOL_MAIN && (e->flags & TOOL_REFEREE || str_is_word_of(name, not_for_children)))
         return false;
-    if (p->kind == POOL_BACKGROUND && !str_starts(name, STR("mcp__")) &&
+    if ((p->kind == POOL_BACKGROUND || is_worker) && !str_starts(name, STR("mcp__")) &&
         !str_is_word_of(name, for_background))
         return false;
     if (str_is(name, "Agent") && !p->may_start)

@@ -11,8 +11,11 @@ struct tool_entry;
 enum pool_kind {
     POOL_FOREGROUND,
     POOL_BACKGROUND,
-    POOL_MAIN, /* everything that the type allows */
-    POOL_FORK, /* everything that the parent has, although some calls will fail */
+    POOL_MAIN,        /* everything that the type allows */
+    POOL_FORK,        /* everything that the parent has, although some calls will fail */
+    POOL_COORDINATOR, /* the main agent in coordinator mode */
+    POOL_WORKER,      /* a worker in coordinator mode */
+    POOL_BARE_WORKER, /* a worker with --bare */
 };
 
 struct pool {

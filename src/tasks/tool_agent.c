@@ -30,9 +30,11 @@ void tool_agent_about(const struct tool_entry *e, struct workspace *w, const str
 {
     struct str type = json_get_str(args, "subagent_type");
 
-    (void)e, (void)w, (void)arena;
+    (void)w, (void)arena;
     ret->about = ABOUT_NAME;
-    ret->text = type.len ? type : STR("general-purpose");
+    ret->text = type.len ? type
+                : e->arg ? str_of(agents_default_type(e->arg))
+                         : STR("general-purpose");
 }
 
 static void write_common(struct jw *w, const struct agents_outcome *o)

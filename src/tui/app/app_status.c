@@ -41,6 +41,7 @@ static void status_of(struct app *a, struct status *s, struct buf *pill)
         .vim = editor_vim_mode(a->editor),
         .branch = buf_str(&a->figures.branch),
         .tasks = a->figures.tasks,
+        .coordinates = host && host_coordinates(host),
     };
     if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
         s->context_percent = 100;

@@ -76,6 +76,8 @@ static void add_state(const struct status *s, struct parts *p)
         add(p, 0, modes[i].role, str_of(modes[i].words));
         is_default = false;
     }
+    if (s->coordinates)
+        add(p, 1, ROLE_MODE_PLAN, STR("coordinator"));
     if (s->goal.len)
         add(p, 1, ROLE_GOAL, s->goal);
     else if (!s->hint.len)

@@ -31,8 +31,9 @@ struct status {
     const char *vim;     /* NULL */
     struct str goal;     /* the pill; empty: none */
     struct str branch;
-    size_t tasks;    /* in the background */
-    struct str hint; /* in the place of model, context, cost and branch; empty: none */
+    size_t tasks;     /* in the background */
+    bool coordinates; /* coordinator mode is on */
+    struct str hint;  /* in the place of model, context, cost and branch; empty: none */
 };
 void status_draw(const struct status *s, const struct view *v, struct lines *ret);
 /* Mode, goal and tasks alone. */
