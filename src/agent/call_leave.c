@@ -166,12 +166,21 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
 /* Runs Notification hooks before the user is asked. */
 static void call_tell_asked(const struct call *c, struct asker *asker)
 {
+    const struct identity *by = &c->agent->spec.identity;
     CLEANUP(buf_release) struct buf message = BUF_INIT(1000);
 
     if (asker->is_there && !asker->is_there(asker))
         return;
-    buf_addf(&message, "tenax needs your permission to use %s", c->entry->name);
-    agent_tell(c->agent, "permission_prompt", /*title=*/NULL, buf_str(&message));
+    if (identity_is_main(by))
+        buf_adds(&message, "tenax");
+    else
+        buf_addf(&message, "The agent %s", by->member ? by->member : by->type);
+    buf_addf(&message, " needs your permission to use %s", c->entry->name);
+    agent_tell(c->agent,
+               by->member          ? "worker_permission_prompt"
+               : by->in_background ? "agent_needs_input"
+                                   : "permission_prompt",
+               /*title=*/NULL, buf_str(&message));
 }
 
 /* Whether the check may report details about the file: only if the model has read it or could read

@@ -30,6 +30,7 @@ struct identity identity_copy(struct arena *arena, const struct identity *i)
                              .type = copy(arena, i->type),
                              .parent = copy(arena, i->parent),
                              .task = copy(arena, i->task),
+                             .member = copy(arena, i->member),
                              .depth = i->depth,
                              .in_background = i->in_background};
 }

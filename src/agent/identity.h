@@ -13,6 +13,7 @@ struct identity {
     const char *type;    /* a subagent's type: "Explore"; NULL for the main agent */
     const char *parent;  /* the tool_use that started the subagent; or NULL */
     const char *task;    /* a short description of the subagent's task; or NULL */
+    const char *member;  /* its name as a member of the session's team; or NULL */
     int depth;           /* 0 for main, 1 for a subagent started by main, … */
     bool in_background;  /* the subagent was started in the background */
 };

@@ -23,6 +23,7 @@
 #include "llm/dialect/dialect.h"
 #include "llm/event.h"
 
+struct asker;
 struct cancel;
 struct err;
 struct event;
@@ -32,7 +33,7 @@ struct tool_entry;
 
 #define SPAWN_MAX 4096 /* children of a session at the same time; more are an error */
 #define SPAWN_MAX_PROMPT ((size_t)1 << 20)
-#define SPAWN_ID_LEN 17 /* "a" and 16 hexadecimal digits */
+#define SPAWN_ID_LEN 82 /* at most: "a", a team member's name, "-" and 16 hexadecimal digits */
 
 /* Valid during start(). Fields that are empty, NULL or 0 default to the value of the starting
  * agent. */
@@ -46,16 +47,19 @@ struct spawn_spec {
     bool is_read_only;       /* its calls must not change anything */
     bool omits_instructions; /* its context has no instruction files */
     bool resumes;            /* resumes the conversation in the transcript file of `id` */
+    struct str member;       /* its name as a team member; or empty */
     struct str type;         /* "Explore"; part of its events, asks and hook inputs */
     struct str tool_id;      /* the call that starts it, for SDKs; or empty */
     bool forks;        /* starts with a copy of the conversation; otherwise with the prompt only */
     struct str system; /* its system prompt */
+    struct str system_end;    /* text to append to that prompt */
     const struct strv *tools; /* names of some of the starting agent's tools */
     /* Selects among those; NULL = all. */
     bool (*wants_tool)(void *arg, const struct tool_entry *e);
     void *wants_arg;
-    struct str schema; /* JSON schema of its answer */
-    struct str model;  /* in the form of --model */
+    struct str schema;   /* JSON schema of its answer */
+    struct asker *asker; /* answers its questions; NULL = the session's front ends */
+    struct str model;    /* in the form of --model */
     enum effort effort;
     struct str mode; /* permission mode such as "plan"; empty = the session's current mode */
     const char *dir; /* working directory; may be a worktree that the caller has made */
@@ -92,6 +96,8 @@ struct spawner {
                 struct err *err);
     /* Interrupts its turn and drops waiting input. Does not wait. */
     int (*stop)(struct spawner *self, const char *id, struct err *err);
+    /* Changes its permission mode. */
+    int (*set_mode)(struct spawner *self, const char *id, struct str mode, struct err *err);
     /* Frees the child if it rests, and returns its last result as wait() does. ERR_RETRY_LATER if
      * it does not rest or was just sent input: it stays, and no input is lost. */
     int (*retire)(struct spawner *self, const char *id, struct spawn_end *ret, struct err *err);

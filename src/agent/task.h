@@ -6,7 +6,7 @@
  * A session has one table. A worker begins a row, reports progress and ends it. The table reports
  * this to the session's observers (EVENT_TASK_*), and when a background task ends, notifies the
  * agent that started it. The row stays, so that the outcome can be read. The functions that stop a
- * task and read its output (struct task_ops) belong to its worker, which must call tasks_withdraw()
+ * task and read its output (struct task_ops) belong to its worker, which must call task_withdraw()
  * before it goes away. Any thread; no lock is held while ops or the listener run.
  *
  * Tools reach the table and their agent through the agent's workspace.

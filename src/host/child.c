@@ -209,6 +209,7 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
     c->identity.type = arena_cstr(&c->arena, spec->type.len ? spec->type : STR("general-purpose"));
     c->identity.parent = spec->tool_id.len ? arena_cstr(&c->arena, spec->tool_id) : NULL;
     c->identity.task = spec->about.len ? arena_cstr(&c->arena, spec->about) : NULL;
+    c->identity.member = spec->member.len ? arena_cstr(&c->arena, spec->member) : NULL;
     c->identity.depth = spec->depth;
     c->identity.in_background = spec->in_background;
     c->hears = spec->hears;
@@ -395,7 +396,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .permit = c->permit,
         .sandbox = c->sandbox ? c->sandbox : h->sandbox,
         .crew = hub_crew(h->hub),
-        .asker = asks_asker(h->asks),
+        .asker = spec->asker ? spec->asker : asks_asker(h->asks),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .max_steps = spec->max_steps,
@@ -425,6 +426,11 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     buf_add(&c->system, spec->system.len ? spec->system
                         : parent         ? buf_str(&parent->system)
                                          : STR(""));
+    if (spec->system_end.len) {
+        if (!c->system.len)
+            buf_add(&c->system, buf_str(&h->system));
+        buf_addf(&c->system, "\n\n%.*s", STR_ARG(spec->system_end));
+    }
     agent.system = c->system.len ? buf_str(&c->system) : buf_str(&h->system);
     child_write_context(c, spec);
     agent.context = buf_str(&c->context);
@@ -621,6 +627,19 @@ static int spawn_stop(struct spawner *self, const char *id, struct err *err)
     return c ? 0 : -1;
 }
 
+static int spawn_set_mode(struct spawner *self, const char *id, struct str mode, struct err *err)
+{
+    CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
+    enum permit_mode m;
+
+    if (!c)
+        return -1;
+    if (!permit_mode_parse(mode, &m))
+        return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
+                       STR_ARG(str_clip(mode, 100)));
+    return permit_set_mode(c->permit, m, err);
+}
+
 /* It is in no list any more. */
 static void child_end(struct child *c)
 {
@@ -704,8 +723,13 @@ struct children *children_new(struct host *h)
 {
     struct children *all = mem_zalloc(sizeof(*all));
 
-    all->spawner = (struct spawner){spawn_start, spawn_wait,   spawn_send,
-                                    spawn_stop,  spawn_retire, spawn_forget};
+    all->spawner = (struct spawner){.start = spawn_start,
+                                    .wait = spawn_wait,
+                                    .send = spawn_send,
+                                    .stop = spawn_stop,
+                                    .set_mode = spawn_set_mode,
+                                    .retire = spawn_retire,
+                                    .forget = spawn_forget};
     all->host = h;
     gate_init(&all->gate);
     return all;

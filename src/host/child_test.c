@@ -3,6 +3,7 @@
  * they share with the session, what is separate, and how they end.
  */
 #include "agent/spawn.h"
+#include "agent/task.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -314,7 +315,7 @@ static void events_carry_a_name(void **state)
         of_child++;
         assert_string_equal(by->type, "Explore");
         assert_true(str_starts(str_of(by->parent), STR("toolu_")));
-        assert_int_equal(strlen(by->agent), SPAWN_ID_LEN);
+        assert_int_equal(strlen(by->agent), TASK_ID_MAX);
     }
     assert_true(of_child > 8);
     while (observer_take(plain, &e, &seq) == OBSERVED_EVENT) {
@@ -376,7 +377,7 @@ static void a_child_is_kept_and_paid_for(void **state)
           "step\n  usage input=10 output=5\n  text Main.\n");
     say("go");
     until_done();
-    buf_addf(&path, "%s/subagents/agent-%.*s.jsonl", host_folder(bench.host), SPAWN_ID_LEN,
+    buf_addf(&path, "%s/subagents/agent-%.*s.jsonl", host_folder(bench.host), TASK_ID_MAX,
              result(0).ptr);
     if (file_slurp(buf_cstr(&path), 1 << 20, &text, &err) < 0)
         fail_msg("%s", err.text);

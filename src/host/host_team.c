@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "host/asks.h"
 #include "host/child.h"
 #include "host/inside.h"
 #include "host/session.h"
@@ -48,6 +49,10 @@ void host_make_team(struct host *h)
         .conf = h->conf,
         .session = session_id(h->session),
         .spawner = children_spawner(h->children),
+        .tasks = h->tasks,
+        .asker = asks_asker(h->asks),
+        .permit = h->permit,
+        .folder = session_is_kept(h->session) ? session_folder(h->session) : NULL,
         .tell_lead = tell_lead,
         .hook = ask_hooks,
         .changed = on_change,

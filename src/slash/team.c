@@ -173,7 +173,7 @@ static int member_do(struct slash_call *call, struct str verb, const struct mate
     if (str_is(verb, "end"))
         return member_end(call, r->name, err);
     if (str_is(verb, "kill")) {
-        if (team_kill(host_team(call->host), str_of(r->name), err) < 0)
+        if (team_kill(host_team(call->host), str_of(r->name), "user", err) < 0)
             return -1;
         slash_sayf(call, INK_PLAIN, "%s is stopped.\n", r->name);
         return 0;

@@ -124,6 +124,7 @@ void agents_free(struct agents *a)
     }
     vec_release(&a->runs);
     vec_release(&a->queue);
+    hires_release(a);
     definitions_unref(a->types);
     definitions_unref(a->workers);
     buf_release(&a->brought);
@@ -318,7 +319,7 @@ void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struc
 
 /* ---- Checks ---- */
 
-static int check_order(const struct agents_order *o, struct err *err)
+int order_check(const struct agents_order *o, struct err *err)
 {
     if (!str_trim(o->prompt).len)
         return err_set(err, ERR_BAD_INPUT, "the prompt is empty");
@@ -329,7 +330,7 @@ static int check_order(const struct agents_order *o, struct err *err)
     return 0;
 }
 
-static int refuse_type(const struct definitions *l, struct str name, struct err *err)
+int type_refuse(const struct definitions *l, struct str name, struct err *err)
 {
     CLEANUP(buf_release) struct buf known = BUF_INIT(300);
 
@@ -368,8 +369,8 @@ static int check_session(struct agents *a, const struct run *parent, const struc
     return 0;
 }
 
-static struct str choose_model(const struct agents *a, const struct agents_order *o,
-                               const struct definition *type)
+struct str model_choose(const struct agents *a, const struct agents_order *o,
+                        const struct definition *type)
 {
     static const char *const variables[] = {"TENAX_SUBAGENT_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL"};
     struct str model = o->model;
@@ -468,7 +469,7 @@ static int run_choose(struct run *r, const struct agents_order *o, struct err *e
     if (!forks) {
         r->type = definitions_find(r->types, type);
         if (!r->type)
-            return refuse_type(r->types, type, err);
+            return type_refuse(r->types, type, err);
     } else if (agents_are_coordinated(a)) {
         return err_set(err, ERR_UNSUPPORTED,
                        "there are no forks in coordinator mode; start a worker");
@@ -479,7 +480,7 @@ static int run_choose(struct run *r, const struct agents_order *o, struct err *e
     }
     r->road = choose_road(a, o, r->type, forks);
     if (!forks)
-        r->model = arena_str(&r->arena, choose_model(a, o, r->type));
+        r->model = arena_str(&r->arena, model_choose(a, o, r->type));
     r->effort = forks ? EFFORT_UNSET : o->effort ? o->effort : r->type->effort;
     r->mode = mode_choose(o->permit, r->type);
     return 0;
@@ -530,7 +531,7 @@ static int run_enter(struct run *r, bool *ret_has_slot, struct err *err)
 
     gate_take(&a->gate);
     parent = run_find(a, r->by.agent);
-    r->depth = parent ? parent->depth + 1 : 1;
+    r->depth = parent ? parent->depth + 1 : r->by.depth + 1;
     rc = check_session(a, parent, r, err);
     if (rc == 0) {
         a->started++;
@@ -665,7 +666,7 @@ int agents_start(struct agents *a, const struct agents_order *o, struct agents_o
     bool has_slot;
     int rc = 0;
 
-    if (check_order(o, err) < 0)
+    if (order_check(o, err) < 0)
         return -1;
     r = run_new(a, o);
     if (run_choose(r, o, err) < 0 || run_make_tree(r, o, err) < 0) {

@@ -28,11 +28,13 @@ struct crew;
 struct definition;
 struct definitions;
 struct err;
+struct event;
 struct identity;
 struct permit;
 struct spawner;
 struct strv;
 struct task_table;
+struct team;
 struct workspace;
 
 #define AGENTS_MAX_PROMPT ((size_t)1 << 20)
@@ -94,6 +96,7 @@ struct agents_order {
     struct workspace *workspace;
     struct str tool_use_id; /* empty if no call started it */
     struct str description, prompt, type, model, isolation, name;
+    struct str model_now; /* the caller's model, to be displayed */
     enum effort effort;
     bool in_background;
     struct cancel *cancel;
@@ -120,6 +123,16 @@ void agents_outcome_release(struct agents_outcome *o);
  * the caller was interrupted, and the agent with it. */
 int agents_start(struct agents *a, const struct agents_order *order, struct agents_outcome *ret,
                  struct err *err);
+
+/* Starts a member of the session's team. ret_json is the result of the call. */
+int agents_hire(struct agents *a, struct team *t, const struct agents_order *order,
+                struct buf *ret_json, struct err *err);
+/* Resumes a member whose process died with its conversation; text is its next input. */
+int agents_hire_again(struct agents *a, struct team *t, struct str name, struct str text,
+                      const struct agents_order *order, struct err *err);
+
+/* Describes a call from its EVENT_TOOL_STARTED: "Read(src/a.c)". */
+void agents_describe_call(const struct event *e, struct buf *ret);
 
 /* Moves running foreground agents to the background: those of this call, or all if the id is empty.
  * Returns how many. */

@@ -76,10 +76,18 @@ struct agents {
     struct definitions *workers; /* the types in coordinator mode; NULL if it is off */
     struct buf brought;          /* JSON of an SDK's definitions */
     struct strv told;            /* the lines about types that the model was sent */
+    VEC(struct hire *) hires;    /* for team members */
 };
+
+/* hire.c */
+void hires_release(struct agents *a);
 
 /* agents.c */
 enum pool_kind run_pool_kind(const struct run *r);
+int order_check(const struct agents_order *o, struct err *err);
+struct str model_choose(const struct agents *a, const struct agents_order *o,
+                        const struct definition *type);
+int type_refuse(const struct definitions *l, struct str name, struct err *err);
 void agents_poke(void *arg); /* wakes all waiting threads */
 
 /* run.c */

@@ -19,6 +19,41 @@ static const char for_background[] =
     "MultiEdit NotebookEdit Read SendMessage Skill TaskOutput TaskStop TodoWrite WebFetch "
     "WebSearch Write SearchExtraTools ExecuteExtraTool";
 
+/* Additional tools for members of a team. */
+static const char for_teammates[] = "ListAgents TaskCreate TaskGet TaskList TaskUpdate";
+
+static const char for_coordinators[] =
+    "Agent SendMessage TaskStop TaskOutput ListAgents StructuredOutput";
+
+/* The parent's tools that a kind of pool allows. */
+static bool kind_has(const struct pool *p, const struct tool_entry *e)
+{
+    struct str name = str_of(e->name);
+
+    switch (p->kind) {
+    case POOL_MAIN:
+    case POOL_FORK:
+        return true;
+    case POOL_FOREGROUND:
+        return !(e->flags & TOOL_REFEREE) && !str_is_word_of(name, not_for_children);
+    case POOL_TEAMMATE:
+        if (str_is_word_of(name, for_teammates) || (p->plans && str_is(name, "ExitPlanMode")))
+            return true;
+        break;
+    case POOL_COORDINATOR:
+        return e->flags & TOOL_REFEREE || str_is_word_of(name, for_coordinators);
+    case POOL_BARE_WORKER:
+        return str_is_word_of(name, "Bash Read Edit");
+    case POOL_WORKER:
+        if (str_is_word_of(name, "Agent SendMessage"))
+            return false;
+        break;
+    case POOL_BACKGROUND:
+        break;
+    }
+    return str_starts(name, STR("mcp__")) || str_is_word_of(name, for_background);
+}
+
 /* "mcp__srv" and "mcp__srv__*" match all tools of a server. */
 static bool names_tool(const struct strv *list, struct str name)
 {
@@ -40,31 +75,13 @@ static bool names_tool(const struct strv *list, struct str name)
     return false;
 }
 
-static const char for_coordinators[] =
-    "Agent SendMessage TaskStop TaskOutput ListAgents StructuredOutput";
-
-static bool is_for_worker(const struct pool *p, struct str name)
-{
-    if (p->kind == POOL_BARE_WORKER)
-        return str_is_word_of(name, "Bash Read Edit");
-    return !str_is_word_of(name, "Agent SendMessage");
-}
-
 bool pool_has(const struct pool *p, const struct tool_entry *e)
 {
     struct str name = str_of(e->name);
-    bool is_worker = p->kind == POOL_WORKER || p->kind == POOL_BARE_WORKER;
 
     if (p->kind == POOL_FORK)
         return true;
-    if (p->kind == POOL_COORDINATOR)
-        return e->flags & TOOL_REFEREE || str_is_word_of(name, for_coordinators);
-    if (is_worker && !is_for_worker(p, name))
-        return false;
-    if (p->kind != POOL_MAIN && (e->flags & TOOL_REFEREE || str_is_word_of(name, not_for_children)))
-        return false;
-    if ((p->kind == POOL_BACKGROUND || is_worker) && !str_starts(name, STR("mcp__")) &&
-        !str_is_word_of(name, for_background))
+    if (!kind_has(p, e))
         return false;
     if (str_is(name, "Agent") && !p->may_start)
         return false;

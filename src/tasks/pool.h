@@ -16,12 +16,14 @@ enum pool_kind {
     POOL_COORDINATOR, /* the main agent in coordinator mode */
     POOL_WORKER,      /* a worker in coordinator mode */
     POOL_BARE_WORKER, /* a worker with --bare */
+    POOL_TEAMMATE,    /* a team member */
 };
 
 struct pool {
     enum pool_kind kind;
     const struct definition *type; /* NULL = no restriction */
     bool may_start;                /* it may start agents: the depth limit allows it */
+    bool plans;                    /* a team member whose lead must approve its plan */
 };
 
 bool pool_has(const struct pool *p, const struct tool_entry *e);

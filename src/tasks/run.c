@@ -101,7 +101,7 @@ static int64_t usage_tokens(const struct llm_usage *u)
     return u->input + u->cache_read + u->cache_write + u->output;
 }
 
-static void describe_call(const struct event *e, struct buf *ret)
+void agents_describe_call(const struct event *e, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *input = NULL;
@@ -143,7 +143,7 @@ void run_hear(void *arg, const char *id, const struct event *e)
         task_set_state(a->spec.tasks, id, TASK_RUNNING);
     if (e->kind != EVENT_TOOL_STARTED)
         return;
-    describe_call(e, &activity);
+    agents_describe_call(e, &activity);
     task_progress(a->spec.tasks, id, buf_str(&activity), e->name, &usage);
 }
 

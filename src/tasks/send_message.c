@@ -12,6 +12,7 @@
 #include "json/jw.h"
 #include "tasks/agents.h"
 #include "tasks/entries.h"
+#include "tasks/team/team.h"
 
 static int send_message_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -76,6 +77,35 @@ static void say_to_main(struct tool_call *call, struct str text, struct tool_res
     answer(ret, true, STR("main reads it at its next step"), NULL);
 }
 
+/* To the team of the session. 0: it is for none of its members. */
+static int send_in_team(struct tool_call *call, struct str to, struct tool_result *ret,
+                        struct err *err)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf message = BUF_INIT(1000);
+    struct agents_order order = {.by = call->identity,
+                                 .permit = call->permit,
+                                 .workspace = call->workspace,
+                                 .description = to,
+                                 .cancel = call->cancel};
+    struct err why = {0};
+    int rc = call->team && call->identity
+                 ? team_send(call->team, call->identity, to, json_get(call->args, "message"),
+                             json_get_str(call->args, "summary"), call->cancel, ret, &text, err)
+                 : 0;
+
+    if (rc != 2)
+        return rc;
+    if (agents_hire_again(call->entry->arg, call->team, to, buf_str(&text), &order, &why) < 0) {
+        answer(ret, false, str_of(why.text), NULL);
+        return 1;
+    }
+    buf_addf(&message, "%.*s had ended with the process before this one, and works again",
+             STR_ARG(to));
+    answer(ret, true, buf_str(&message), NULL);
+    return 1;
+}
+
 static int send_message_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
     struct str to = json_get_str(call->args, "to");
@@ -91,11 +121,18 @@ static int send_message_run(struct tool_call *call, struct tool_result *ret, str
     char id[TASK_ID_MAX + 1];
     struct err why = {0};
     bool resumed;
+    int rc;
 
     if (!call->entry->arg)
         return err_set(err, ERR_UNSUPPORTED, "there are no agents here");
+    rc = is_elsewhere(to) ? 0 : send_in_team(call, to, ret, err);
+    if (rc)
+        return rc < 0 ? -1 : 0;
     if (is_elsewhere(to)) {
         answer(ret, false, STR("other sessions are out of reach"), NULL);
+    } else if (!text.len) {
+        answer(ret, false, STR("an object is for members of a team alone; an agent reads text"),
+               NULL);
     } else if (str_is(to, IDENTITY_MAIN) && !identity_is_main(call->identity)) {
         say_to_main(call, text, ret);
     } else if (agents_message(call->entry->arg, &note, &resumed, id, &why) < 0) {

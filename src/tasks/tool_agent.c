@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/identity.h"
 #include "base/err.h"
 #include "guard/workspace.h"
 #include "json/json.h"
@@ -12,6 +13,7 @@
 #include "llm/effort.h"
 #include "tasks/agents.h"
 #include "tasks/entries.h"
+#include "tasks/team/team.h"
 
 static int tool_agent_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
@@ -139,6 +141,26 @@ static void say_end(const struct agents_outcome *o, struct tool_result *ret)
     say_report(o, buf_str(&report), &ret->text);
 }
 
+/* "anthropic/claude-x": the name alone. */
+static struct str after_slash(const char *name)
+{
+    struct str s = str_of(name ? name : "");
+
+    return str_from(s, str_chr(s, '/') < s.len ? str_chr(s, '/') + 1 : 0);
+}
+
+static int hire(struct tool_call *call, const struct agents_order *order, struct tool_result *ret,
+                struct err *err)
+{
+    if (agents_hire(call->entry->arg, call->team, order, &ret->data, err) < 0)
+        return -1;
+    buf_addf(&ret->text,
+             "Added to the team.\n%s\nThe member works on its prompt. What it has to say comes as "
+             "a message; write to it with SendMessage.",
+             buf_cstr(&ret->data));
+    return 0;
+}
+
 static int tool_agent_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
     CLEANUP(agents_outcome_release) struct agents_outcome outcome = {0};
@@ -154,12 +176,20 @@ static int tool_agent_run(struct tool_call *call, struct tool_result *ret, struc
         .isolation = json_get_str(call->args, "isolation"),
         .name = json_get_str(call->args, "name"),
         .in_background = json_get_bool(call->args, "run_in_background", false),
+        .model_now = after_slash(call->model_name),
         .cancel = call->cancel,
     };
 
     if (!call->entry->arg)
         return err_set(err, ERR_UNSUPPORTED, "no agents can be started here");
     (void)effort_parse(json_get_str(call->args, "effort"), &order.effort);
+    if (order.name.len && call->identity && call->identity->member)
+        return err_set(err, ERR_BAD_INPUT,
+                       "only the lead adds members to a team: leave out the name to start an agent "
+                       "of your own");
+    if (order.name.len && call->team && call->identity && identity_is_main(call->identity) &&
+        team_leads(call->team) && !str_is(order.type, "fork"))
+        return hire(call, &order, ret, err);
     if (agents_start(call->entry->arg, &order, &outcome, err) < 0)
         return -1;
     if (outcome.is_async) {

@@ -88,7 +88,8 @@ static int tool_exit_plan_mode_run(struct tool_call *call, struct tool_result *r
         return -1;
 
     changed = json_get_str(input, "plan");
-    buf_addf(&ret->text, "The user approved the plan. The mode is now %s. Begin.",
+    buf_addf(&ret->text, "%s The mode is now %s. Begin.", /* a team's lead says who it is */
+             answer.message.len ? buf_cstr(&answer.message) : "The user approved the plan.",
              permit_mode_name(permit_mode(call->permit)));
     if (changed.len && !str_eq(changed, plan)) {
         buf_adds(&ret->text, " They changed it; this is the plan to follow:\n\n");

@@ -5,28 +5,42 @@
  */
 #pragma once
 
+#include "agent/ask.h"
+#include "base/strv.h"
 #include "base/vec.h"
 #include "sync/thread.h"
 #include "tasks/team/inbox.h"
 #include "tasks/team/roster.h"
 #include "tasks/team/team.h"
 
+#define REQUEST_MAX 110 /* bytes of the id of a shutdown or plan request */
+
 /* Exists until the team is freed. */
 struct mate {
     struct team *team;
-    char *name, *color, *type, *model;
-    char id[SPAWN_ID_LEN + 1];
+    char *name, *color, *type, *model, *about, *prompt, *call;
+    char id[SPAWN_ID_LEN + 1]; /* of the agent, known before it starts */
+    char task[TASK_ID_MAX + 1];
+    struct asker asker; /* sends its plans to the lead, other questions to the user */
+    struct worktree tree;
 
     /* Guarded by the team's gate. */
+    bool is_started; /* it can receive messages */
+    bool is_leaving; /* it is being removed from the team */
     enum mate_state state;
     bool is_pumping, pumps_again; /* its mail is being delivered; repeat that afterwards */
     bool told_lead;               /* the lead was told that it is idle */
+    bool is_telling;              /* a notification is being sent to the lead */
     bool is_muted;                /* it was woken too often; the lead was told */
     uint64_t said;                /* counts everything that was sent to it */
     unsigned wakes;               /* since its last tool call */
     unsigned kept_up;             /* by hooks, consecutively */
     int64_t tool_uses;
-    char request[100]; /* id of the open shutdown request; or "" */
+    int64_t tokens, calls, began_ms;
+    char request[REQUEST_MAX]; /* id of the open shutdown request; or "" */
+    char plan[REQUEST_MAX];    /* id of the open plan approval request; or "" */
+    bool plan_is_answered, plan_is_approved;
+    char *plan_words; /* the lead's feedback; or NULL */
 };
 
 struct team {
@@ -39,6 +53,8 @@ struct team {
     bool is_over;              /* it was deleted; folder and name are left over */
     struct latch lead;
     VEC(struct mate *) mates;
+    struct strv cut_off; /* members whose process ended, which can be resumed */
+    bool is_ending;      /* send no notifications about members that end */
     bool lead_pumping, lead_again;
 };
 
@@ -48,11 +64,13 @@ const char *team_folder(struct team *t);
 int team_roster(struct team *t, struct roster *ret, struct err *err);
 struct mate *team_mate(struct team *t, struct str name); /* NULL if it is not in this process */
 struct mate *team_mate_of(struct team *t, const char *agent);
+struct mate *team_mate_of_task(struct team *t, struct str id);
 
 /* mate.c */
 enum mate_state mate_state_now(struct mate *m);
 void mate_pump(struct mate *m); /* delivers its mail */
-void mate_leave(struct mate *m, enum mate_state how);
+/* by: who stopped it; NULL if it agreed to end. */
+void mate_leave(struct mate *m, const char *by);
 void mate_free(struct mate *m);
 
 /* mail.c */
@@ -64,5 +82,8 @@ void mail_write(const struct letter *l, struct buf *ret);
 /* The type of a payload; empty if the letter is text. */
 struct str mail_type(struct str text, struct arena *arena, const struct json **ret);
 void mail_pump_lead(struct team *t);
+/* Sends a member's plan to the lead and waits for the answer. */
+int mail_ask_plan(struct mate *m, const struct ask *ask, struct cancel *cancel,
+                  struct ask_answer *ret, struct err *err);
 int mail_request_end(struct team *t, struct mate *m, struct str reason, struct cancel *cancel,
                      struct err *err);

@@ -13,9 +13,13 @@
 #include "agent/tool.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/test_switch.h"
+#include "guard/permit.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "sync/cancel.h"
 #include "tasks/team/board.h"
 #include "tasks/team/inside.h"
 
@@ -183,6 +187,14 @@ int team_assign(struct team *t, const struct work_item *item, struct str by, str
     return mail_put(t, by, item->owner, buf_str(&text), (struct str){0}, cancel, id, err);
 }
 
+/* "shutdown-MS@NAME"; in tests the time is 1. */
+static void make_request(const struct mate *m, const char *what, char ret[static REQUEST_MAX])
+{
+    int64_t ms = test_switch("TENAX_TEST_IDS") ? 1 : clock_wall_ms();
+
+    snprintf(ret, REQUEST_MAX, "%s-%" PRId64 "@%.64s", what, ms, m->name);
+}
+
 int mail_request_end(struct team *t, struct mate *m, struct str reason, struct cancel *cancel,
                      struct err *err)
 {
@@ -192,7 +204,7 @@ int mail_request_end(struct team *t, struct mate *m, struct str reason, struct c
     char now[32];
     struct jw w;
 
-    snprintf(request, sizeof(request), "shutdown-%" PRId64 "@%.60s", clock_wall_ms(), m->name);
+    make_request(m, "shutdown", request);
     gate_take(&t->gate);
     memcpy(m->request, request, sizeof(request));
     gate_give(&t->gate);
@@ -208,6 +220,99 @@ int mail_request_end(struct team *t, struct mate *m, struct str reason, struct c
     jw_object_end(&w);
     return mail_put(t, STR(TEAM_LEAD), str_of(m->name), buf_str(&text), (struct str){0}, cancel, id,
                     err);
+}
+
+/* ---- Plans ---- */
+
+static void write_plan(struct mate *m, const char *path, struct str plan, const char *request,
+                       struct buf *ret)
+{
+    char now[32];
+    struct jw w;
+
+    clock_iso(clock_wall_ms(), now);
+    jw_init(&w, ret, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "type", "plan_approval_request");
+    jw_kcstr(&w, "from", m->name);
+    jw_kcstr(&w, "timestamp", now);
+    jw_kcstr(&w, "planFilePath", path);
+    jw_kstr(&w, "planContent", plan);
+    jw_kcstr(&w, "requestId", request);
+    jw_object_end(&w);
+}
+
+static void plan_poke(void *arg)
+{
+    struct team *t = arg;
+
+    gate_take(&t->gate);
+    gate_wake(&t->gate);
+    gate_give(&t->gate);
+}
+
+/* Until the lead has answered, the call is cancelled, or the member is to end. */
+static bool plan_await(struct mate *m, struct cancel *cancel)
+{
+    struct team *t = m->team;
+    struct cancel_hook *hook = cancel ? cancel_on(cancel, plan_poke, t) : NULL;
+    bool is_answered;
+
+    gate_take(&t->gate);
+    while (!m->plan_is_answered && !m->is_leaving && m->state != MATE_GONE && !t->is_over &&
+           !cancel_is_set(cancel))
+        gate_wait(&t->gate, /*deadline_ms=*/-1);
+    is_answered = m->plan_is_answered;
+    m->plan[0] = '\0';
+    gate_give(&t->gate);
+    cancel_off(hook);
+    return is_answered;
+}
+
+int mail_ask_plan(struct mate *m, const struct ask *ask, struct cancel *cancel,
+                  struct ask_answer *ret, struct err *err)
+{
+    struct team *t = m->team;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const char *folder = team_folder(t);
+    const struct json *input = NULL;
+    struct letter l = {.from = str_of(m->name), .color = str_of(m->color)};
+    char request[sizeof(m->plan)];
+    struct str plan;
+
+    if (!folder || json_parse(&arena, ask->input, &input, /*ret_info=*/NULL, err) < 0)
+        return err_set(err, ERR_UNSUPPORTED, "the team is gone");
+    plan = json_get_str(input, "plan");
+    buf_addf(&path, "%s/plans", folder);
+    (void)file_mkdirs(buf_cstr(&path), 0700, /*err=*/NULL);
+    buf_addf(&path, "/%s.md", m->name);
+    (void)file_replace(buf_cstr(&path), plan, 0600, /*err=*/NULL);
+    make_request(m, "plan_approval", request);
+    gate_take(&t->gate);
+    memcpy(m->plan, request, sizeof(request));
+    m->plan_is_answered = m->plan_is_approved = false;
+    mem_freep(&m->plan_words);
+    m->told_lead = true;
+    gate_give(&t->gate);
+    write_plan(m, buf_cstr(&path), plan, request, &json);
+    l.text = buf_str(&json);
+    buf_adds(&text, "A member has a plan. Answer with SendMessage to it: {\"type\": "
+                    "\"plan_approval_response\", \"request_id\": its requestId, \"approve\": true "
+                    "or false, \"feedback\": …}.\n");
+    mail_write(&l, &text);
+    t->spec.tell_lead(t->spec.arg, buf_str(&text));
+    if (!plan_await(m, cancel))
+        return err_set(err, ERR_CANCELLED, "the lead has not answered");
+    gate_take(&t->gate);
+    ret->allowed = m->plan_is_approved;
+    buf_addf(&ret->message, ret->allowed ? TEAM_LEAD " approved the plan." : TEAM_LEAD " says: ");
+    if (m->plan_words)
+        buf_addf(&ret->message, "%s%s", ret->allowed ? " " : "", m->plan_words);
+    gate_give(&t->gate);
+    return 0;
 }
 
 /* ---- The lead's mail ---- */
@@ -377,11 +482,56 @@ static int answer_end(struct team *t, struct str from, const struct json *v, str
     return 1;
 }
 
+/* The lead's answer to a member's plan. */
+static int answer_plan(struct team *t, struct str from, struct str to, const struct json *v,
+                       struct tool_result *ret, struct err *err)
+{
+    struct mate *m = team_mate(t, to);
+    struct str feedback = json_get_str(v, "feedback");
+    bool approve = json_get_bool(v, "approve", false);
+    bool is_asked;
+
+    if (!str_is(from, TEAM_LEAD) || !m)
+        return refuse(ret, "only the lead answers a plan, and to the member who made it");
+    gate_take(&t->gate);
+    is_asked = m->plan[0] && str_is(json_get_str(v, "request_id"), m->plan);
+    gate_give(&t->gate);
+    if (!is_asked)
+        return refuse(ret, "there is no open plan_approval_request with this request_id");
+    if (approve &&
+        t->spec.spawner->set_mode(
+            t->spec.spawner, m->id,
+            str_of(permit_mode_name(t->spec.permit ? permit_mode(t->spec.permit) : MODE_DEFAULT)),
+            err) < 0)
+        return -1;
+    gate_take(&t->gate);
+    m->plan_is_answered = true;
+    m->plan_is_approved = approve;
+    m->plan_words = feedback.len ? mem_dup(feedback.ptr, feedback.len) : NULL;
+    gate_wake(&t->gate);
+    gate_give(&t->gate);
+    write_sent(t, from, to, (struct str){0}, json_raw(v), /*id=*/"", ret);
+    return 1;
+}
+
+/* A name, or the id of a member's task. */
+static struct str addressee(struct team *t, struct str to)
+{
+    struct mate *m;
+
+    if (str_is(to, "main"))
+        return STR(TEAM_LEAD);
+    m = team_mate_of_task(t, to);
+    return m ? str_of(m->name) : to;
+}
+
 int team_send(struct team *t, const struct identity *from, struct str to,
               const struct json *message, struct str summary, struct cancel *cancel,
-              struct tool_result *ret, struct err *err)
+              struct tool_result *ret, struct buf *ret_text, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(roster_release) struct roster r = ROSTER_INIT;
+    const struct member *cut_off;
     CLEANUP(buf_release) struct buf why = BUF_INIT(BUF_NO_LIMIT);
     struct str sender = team_actor(t, from, &arena);
     bool is_object = json_is(message, JSON_OBJECT);
@@ -393,8 +543,7 @@ int team_send(struct team *t, const struct identity *from, struct str to,
 
     if (!sender.len)
         return 0;
-    if (str_is(to, "main"))
-        to = STR(TEAM_LEAD);
+    to = addressee(t, to);
     if (str_is(sender, TEAM_LEAD) && str_is(to, TEAM_LEAD))
         return refuse(ret, "that is you");
     if (!str_is(to, "*") && team_find(t, to) == TEAM_UNKNOWN)
@@ -402,16 +551,24 @@ int team_send(struct team *t, const struct identity *from, struct str to,
     type = mail_type(text, &arena, &v);
     if (is_object && !type.len && !json_get(message, "approve"))
         return refuse(ret, "a message that is an object has a type that the team knows: "
-                           "shutdown_request, shutdown_response");
+                           "shutdown_request, shutdown_response, plan_approval_response");
     if (is_object && !v)
         v = message;
     if (str_is(json_get_str(v, "type"), "shutdown_response") ||
         (is_object && str_is(json_get_str(message, "type"), "shutdown_response")))
         return answer_end(t, sender, is_object ? message : v, cancel, ret, err);
+    if (str_is(type, "plan_approval_response"))
+        return answer_plan(t, sender, to, v, ret, err);
     if (str_is(to, "*")) {
         struct to_all all = {t, sender, text, summary, cancel, 0, "", {0}};
 
         return type.len ? refuse(ret, "an object goes to one member") : send_all(&all, ret);
+    }
+    if (!type.len && team_was_cut_off(t, to, &r, &cut_off)) {
+        struct letter l = {.from = sender, .text = text, .summary = summary};
+
+        mail_write(&l, ret_text);
+        return 2;
     }
     if (team_find(t, to) == TEAM_GONE) {
         team_explain_missing(t, to, &why);

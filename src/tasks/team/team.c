@@ -36,7 +36,11 @@ void team_close(struct team *t)
     CLEANUP(board_release) struct board b = BOARD_INIT;
     CLEANUP(buf_release) struct buf list = BUF_INIT(BUF_NO_LIMIT);
 
-    if (!t || !t->mates.len)
+    if (!t)
+        return;
+    if (t->spec.tasks)
+        task_withdraw(t->spec.tasks, t);
+    if (!t->mates.len)
         return;
     gate_take(&t->gate);
     VEC_EACH(&t->mates, m) {
@@ -65,6 +69,7 @@ void team_free(struct team *t)
         mate_free(*m);
     }
     vec_release(&t->mates);
+    strv_release(&t->cut_off);
     arena_release(&t->arena);
     gate_release(&t->gate);
     mem_freep(&t);
@@ -169,19 +174,25 @@ struct mate *team_mate(struct team *t, struct str name)
 struct mate *team_mate_of(struct team *t, const char *agent)
 {
     struct mate *found = NULL;
-    bool is_starting;
 
     gate_take(&t->gate);
-    do {
-        is_starting = false;
-        VEC_EACH(&t->mates, m) {
-            if (strcmp((*m)->id, agent) == 0)
-                found = *m;
-            is_starting = is_starting || (!(*m)->id[0] && (*m)->state != MATE_GONE);
-        }
-        if (!found && is_starting)
-            gate_wait(&t->gate, /*deadline_ms=*/-1);
-    } while (!found && is_starting);
+    VEC_EACH(&t->mates, m) {
+        if (strcmp((*m)->id, agent) == 0)
+            found = *m;
+    }
+    gate_give(&t->gate);
+    return found;
+}
+
+struct mate *team_mate_of_task(struct team *t, struct str id)
+{
+    struct mate *found = NULL;
+
+    gate_take(&t->gate);
+    VEC_EACH(&t->mates, m) {
+        if (str_is(id, (*m)->task))
+            found = *m;
+    }
     gate_give(&t->gate);
     return found;
 }
@@ -261,8 +272,8 @@ void team_each(struct team *t, void (*fn)(void *arg, const struct mate_row *row)
         if (is_there) {
             const struct mate *m = t->mates.ptr[i];
 
-            row = (struct mate_row){m->name,  m->color, m->id,       m->type,
-                                    m->model, m->state, m->tool_uses};
+            row = (struct mate_row){m->name, m->color, m->id,    m->task,
+                                    m->type, m->model, m->state, m->tool_uses};
         }
         gate_give(&t->gate);
         if (!is_there)
@@ -272,17 +283,17 @@ void team_each(struct team *t, void (*fn)(void *arg, const struct mate_row *row)
     }
 }
 
-static void count_running(void *arg, const struct mate_row *row)
-{
-    *(size_t *)arg += row->state == MATE_RUNNING || row->state == MATE_STOPPING;
-}
-
 bool team_is_working(struct team *t)
 {
-    size_t n = 0;
+    bool works = false;
 
-    team_each(t, count_running, &n);
-    return n > 0;
+    gate_take(&t->gate);
+    VEC_EACH(&t->mates, m) {
+        works = works || (*m)->state == MATE_RUNNING || (*m)->state == MATE_STOPPING ||
+                (*m)->is_telling;
+    }
+    gate_give(&t->gate);
+    return works;
 }
 
 bool team_leads(struct team *t)
@@ -364,6 +375,14 @@ static void ask_them(void *arg, const struct mate_row *row)
                               /*cancel=*/NULL, /*err=*/NULL);
 }
 
+/* While the lead waits for their ends, they are no news to it. */
+static void team_end_quietly(struct team *t, bool on)
+{
+    gate_take(&t->gate);
+    t->is_ending = on;
+    gate_give(&t->gate);
+}
+
 int team_delete(struct team *t, int64_t wait_ms, struct cancel *cancel, struct buf *ret_json,
                 struct err *err)
 {
@@ -375,6 +394,7 @@ int team_delete(struct team *t, int64_t wait_ms, struct cancel *cancel, struct b
 
     if (team_roster(t, &r, err) < 0)
         return -1;
+    team_end_quietly(t, true);
     team_each(t, ask_them, t);
     for (;;) {
         buf_clear(&left);
@@ -385,6 +405,7 @@ int team_delete(struct team *t, int64_t wait_ms, struct cancel *cancel, struct b
         gate_wait(&t->gate, clock_mono_ms() + LOOK_MS);
         gate_give(&t->gate);
     }
+    team_end_quietly(t, false);
     if (cancel_is_set(cancel))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (left.len)
@@ -415,6 +436,40 @@ void team_forsake(struct team *t)
     gate_take(&t->gate);
     t->is_over = true;
     gate_give(&t->gate);
+}
+
+/* They are shown as what they are: stopped. */
+static void restore_rows(struct team *t, struct roster *r, const struct strv *names)
+{
+    for (size_t i = 0; i < names->len && t->spec.tasks; i++) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct member *m = roster_find(r, str_of(names->ptr[i]));
+        char id[TASK_ID_MAX + 1];
+        struct task_spec task = {.id = id,
+                                 .kind = TASK_TEAMMATE,
+                                 .is_background = true,
+                                 .depth = 1,
+                                 .type = m ? arena_cstr(&arena, m->type) : NULL,
+                                 .name = names->ptr[i],
+                                 .description = str_of(names->ptr[i])};
+
+        task_make_id(t->spec.tasks, TASK_TEAMMATE, id);
+        task_restore(t->spec.tasks, IDENTITY_MAIN, &task, TASK_STOPPED);
+    }
+}
+
+bool team_was_cut_off(struct team *t, struct str name, struct roster *ret_roster,
+                      const struct member **ret)
+{
+    bool is_one;
+
+    gate_take(&t->gate);
+    is_one = strv_has(&t->cut_off, name);
+    gate_give(&t->gate);
+    if (!is_one || team_roster(t, ret_roster, /*err=*/NULL) < 0)
+        return false;
+    *ret = roster_find(ret_roster, name);
+    return *ret && !(*ret)->is_active && (*ret)->sidechain.len;
 }
 
 int team_adopt(struct team *t, struct cancel *cancel, struct err *err)
@@ -449,12 +504,16 @@ int team_adopt(struct team *t, struct cancel *cancel, struct err *err)
             return -1;
         buf_addf(&gone, "%s%s", i ? ", " : "", names.ptr[i]);
     }
+    gate_take(&t->gate);
+    strv_add_all(&t->cut_off, &names);
+    gate_give(&t->gate);
+    restore_rows(t, &r, &names);
     if (gone.len) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
         buf_addf(&text,
                  "The session was interrupted. It leads the team %s still, but these members ended "
-                 "with it: %s. Their tasks are free again.",
+                 "with it: %s. Their tasks are free again. SendMessage resumes a member.",
                  t->name, buf_cstr(&gone));
         t->spec.tell_lead(t->spec.arg, buf_str(&text));
     }

@@ -14,15 +14,21 @@
 #include <stdint.h>
 
 #include "agent/spawn.h"
+#include "agent/task.h"
 #include "base/str.h"
+#include "tasks/team/roster.h"
+#include "tasks/worktree.h"
 
 struct arena;
+struct asker;
 struct buf;
 struct cancel;
 struct conf;
 struct err;
 struct identity;
 struct json;
+struct permit;
+struct task_table;
 struct team;
 struct tool_entry;
 struct tool_result;
@@ -35,8 +41,12 @@ struct work_item;
 /* All pointers must stay valid until team_free(). */
 struct team_spec {
     const struct conf *conf;
-    const char *session;     /* its id */
-    struct spawner *spawner; /* NULL = members cannot be started */
+    const char *session;      /* its id */
+    struct spawner *spawner;  /* NULL = members cannot be started */
+    struct task_table *tasks; /* gets a row for each member; may be NULL */
+    struct asker *asker;      /* answers the members' questions; may be NULL */
+    struct permit *permit;    /* the lead's, for its mode; NULL = default */
+    const char *folder;       /* the session's; NULL if nothing is stored */
     /* Delivers a message to the main agent. */
     void (*tell_lead)(void *arg, struct str text);
     /* Runs TeammateIdle hooks, as tool_call.hook does; agent: a member's id. */
@@ -97,6 +107,7 @@ const char *mate_state_name(enum mate_state s); /* "running" */
 /* The state of a member. */
 struct mate_row {
     const char *name, *color, *agent; /* the agent's id in this process */
+    const char *task;                 /* the id of its task */
     const char *type, *model;
     enum mate_state state;
     int64_t tool_uses;
@@ -121,26 +132,35 @@ int team_adopt(struct team *t, struct cancel *cancel, struct err *err);
 void team_forsake(struct team *t);
 
 /* Adds a member; spec has its type and task. If the name is used, "-2" is appended. ret_json is the
- * result of the Agent tool. */
+ * result of the Agent tool. With `again`, resumes a member whose process died; spec->prompt is its
+ * next input. */
 struct team_hire {
     struct str name;
     const struct spawn_spec *spec; /* except rests and arg */
     struct str model;              /* resolved */
+    const struct worktree *tree;   /* the member's, which it takes over; or NULL */
+    const struct member *again;
     bool needs_plan;
 };
 bool team_leads(struct team *t); /* there is a team, and members can be added */
 int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cancel,
               struct buf *ret_json, struct err *err);
-/* Stops a member at once. ERR_NOT_FOUND. */
-int team_kill(struct team *t, struct str name, struct err *err);
+/* Finds a member that ended with an earlier process and can be resumed. */
+bool team_was_cut_off(struct team *t, struct str name, struct roster *ret_roster,
+                      const struct member **ret);
+/* Stops a member at once. by: "user" or "parent". ERR_NOT_FOUND. */
+int team_kill(struct team *t, struct str name, const char *by, struct err *err);
+/* Changes a member's permission mode. ERR_DENIED: it would be wider than the lead's. */
+int team_set_mode(struct team *t, struct str name, struct str mode, struct err *err);
 /* Asks a member to end. */
 int team_ask_to_end(struct team *t, struct str name, struct str reason, struct cancel *cancel,
                     struct err *err);
 
 /* ---- Messages ---- */
 
-/* A SendMessage call. 1: it was for the team, and ret has the result; 0: `to` is not a member of
- * the sender's team; -1. */
+/* A SendMessage call. 1: it was for the team, and ret has the result; 2: `to` must be resumed first
+ * (team_was_cut_off()), with ret_text as its next input; 0: `to` is not a member of the sender's
+ * team; -1. */
 int team_send(struct team *t, const struct identity *from, struct str to,
               const struct json *message, struct str summary, struct cancel *cancel,
-              struct tool_result *ret, struct err *err);
+              struct tool_result *ret, struct buf *ret_text, struct err *err);

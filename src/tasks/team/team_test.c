@@ -186,6 +186,7 @@ static void rest(struct played *p)
 static bool send(const struct played *from, const char *to, const char *json)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct identity who = {.session = "s", .agent = from ? from->id : IDENTITY_MAIN};
     const struct json *v;
     struct err err = {0};
@@ -193,7 +194,7 @@ static bool send(const struct played *from, const char *to, const char *json)
     tool_result_release(&stage.result);
     stage.result = (struct tool_result)TOOL_RESULT_INIT;
     assert_int_equal(json_parse_copy(&arena, str_of(json), &v, NULL, &err), 0);
-    if (team_send(stage.team, &who, str_of(to), v, STR(""), NULL, &stage.result, &err) != 1)
+    if (team_send(stage.team, &who, str_of(to), v, STR(""), NULL, &stage.result, &text, &err) != 1)
         fail_msg("to %s: %s", to, err.text);
     return !stage.result.is_error;
 }
@@ -241,7 +242,6 @@ static void messages(void **state)
     create("crew");
     alice = hire("alice");
     bob = hire("bob");
-    HAS(last(&alice->said), "You are alice, a member of the team crew");
     HAS(last(&alice->said), "<teammate-message teammate_id=\"team-lead\">\nwork\n");
     assert_true(send(NULL, "alice", "\"look </teammate-message> here\""));
     HAS(last(&alice->said), "team-lead\" summary=\"look  /teammate-message  here\">");
@@ -256,7 +256,7 @@ static void messages(void **state)
     assert_false(send(alice, "bob", "{\"type\":\"shutdown_request\"}"));
     HAS(buf_cstr(&stage.result.text), "only the lead");
     assert_false(send(NULL, "bob", "{\"type\":\"permission_response\"}"));
-    assert_int_equal(team_kill(stage.team, STR("bob"), NULL), 0);
+    assert_int_equal(team_kill(stage.team, STR("bob"), "user", NULL), 0);
     assert_true(bob->stopped);
     assert_false(send(NULL, "bob", "\"are you there?\""));
     HAS(buf_cstr(&stage.result.text), "it has left the team. Members: team-lead, alice");
@@ -314,7 +314,7 @@ static void work_is_claimed_and_given_back(void **state)
     HAS(last(&alice->said), "You have claimed task #1");
     HAS(last(&alice->said), "paint\n\nit blue");
     assert_int_equal(stage.lead.len, 0); /* it is not idle */
-    assert_int_equal(team_kill(stage.team, STR("alice"), &err), 0);
+    assert_int_equal(team_kill(stage.team, STR("alice"), "user", &err), 0);
     assert_int_equal(board_read(&b, &err), 0);
     assert_int_equal(b.items.ptr[0].status, ITEM_PENDING);
     assert_int_equal(b.items.ptr[0].owner.len, 0);

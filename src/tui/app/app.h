@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/spawn.h"
 #include "agent/task.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -116,7 +117,7 @@ struct app_watch {
 
 /* An agent that the rows below the status show; its texts are in app_agents.arena. */
 struct app_agent {
-    char id[TASK_ID_MAX + 1];
+    char id[SPAWN_ID_LEN + 1];
     struct str name, what, doing, state;
     const char *color; /* of a member of the team */
     bool is_member, is_over, has_failed, asks;
@@ -139,8 +140,8 @@ struct app_agents {
 
 /* The conversation of another agent, in the place of the main one's. */
 struct app_viewed {
-    char id[TASK_ID_MAX + 1]; /* "": the main one is shown */
-    struct buf name, hint;    /* "Explore"; the hint in the empty editor until then */
+    char id[SPAWN_ID_LEN + 1]; /* "": the main one is shown */
+    struct buf name, hint;     /* "Explore"; the hint in the empty editor until then */
     struct chat *chat;
     struct observer *observer;
     struct event *held;

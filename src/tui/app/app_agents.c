@@ -46,7 +46,7 @@ static bool agent_is_listed(const struct app *a, const struct task_view *v, int6
 {
     int64_t since_ms = v->ended_ms > a->agents.looked_ms ? v->ended_ms : a->agents.looked_ms;
 
-    if (v->kind != TASK_AGENT && v->kind != TASK_TEAMMATE)
+    if (v->kind != TASK_AGENT) /* members of a team come from its own list */
         return false;
     if (strcmp(v->id, a->viewed.id) == 0 || !task_is_over(v->state))
         return true;
@@ -104,13 +104,15 @@ static bool collect_task(void *arg, const struct task_view *v)
     return all->list.len < AGENTS_MOST;
 }
 
-/* The members of a team are no tasks. */
+/* What it does just now is in its task. */
 static void collect_member(void *arg, const struct mate_row *row)
 {
     struct collect *c = arg;
     struct app_agents *all = &c->a->agents;
     CLEANUP(buf_release) struct buf name = BUF_INIT(200);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct app_agent *it;
+    struct task_view v;
 
     if (row->state == MATE_GONE || !row->agent)
         return;
@@ -130,8 +132,18 @@ static void collect_member(void *arg, const struct mate_row *row)
         .asks = agent_is_asking(c->a, row->agent),
     };
     memcpy(it->id, row->agent, strlen(row->agent) + 1);
-    it->state =
-        it->asks ? STR("asks") : arena_str(&all->arena, str_of(mate_state_name(row->state)));
+    if (it->asks)
+        it->state = STR("asks");
+    else if (row->state != MATE_RUNNING)
+        it->state = arena_str(&all->arena, str_of(mate_state_name(row->state)));
+    if (!task_look(host_tasks(app_host(c->a)), str_of(row->task), &arena, &v))
+        return;
+    it->began_ms = v.began_ms;
+    it->tokens = v.usage.tokens;
+    if (v.description.len)
+        it->what = arena_str(&all->arena, str_clip(v.description, AGENTS_WHAT));
+    if (row->state == MATE_RUNNING)
+        it->doing = arena_str(&all->arena, str_clip(v.activity, AGENTS_WHAT));
 }
 
 const struct app_agent *app_agents_find(const struct app *a, const char *id)
@@ -160,7 +172,7 @@ void app_agents_look(struct app *a)
 {
     struct app_agents *all = &a->agents;
     struct collect c = {a, clock_mono_ms()};
-    char focused[TASK_ID_MAX + 1] = "";
+    char focused[SPAWN_ID_LEN + 1] = "";
 
     all->is_stale = false;
     all->made_ms = c.now_ms;
@@ -262,8 +274,8 @@ void app_agents_draw(struct app *a, const struct view *v, struct lines *ret)
 struct stop_chore {
     struct chore chore;
     struct host *host;
-    char id[TASK_ID_MAX + 1]; /* "": all in the background */
-    char *member;             /* of the team; or NULL */
+    char id[SPAWN_ID_LEN + 1]; /* "": all in the background */
+    char *member;              /* of the team; or NULL */
     size_t count;
     struct err err;
     int result;
@@ -274,7 +286,7 @@ static void stop_run(struct chore *e)
     struct stop_chore *s = (struct stop_chore *)e;
 
     if (s->member)
-        s->result = team_kill(host_team(s->host), str_of(s->member), &s->err);
+        s->result = team_kill(host_team(s->host), str_of(s->member), "user", &s->err);
     else if (*s->id)
         s->result = task_stop(host_tasks(s->host), /*by=*/NULL, str_of(s->id), &s->err);
     else

@@ -79,7 +79,7 @@ static void view_unobserve(struct app *a)
 struct load_chore {
     struct chore chore;
     struct chat *chat;
-    char id[TASK_ID_MAX + 1];
+    char id[SPAWN_ID_LEN + 1];
     struct buf path;
     bool runs;
     uint64_t from; /* where its events go on */
@@ -260,7 +260,7 @@ void app_view_agent(struct app *a, const char *id)
 struct say_chore {
     struct chore chore;
     struct host *host;
-    char id[TASK_ID_MAX + 1];
+    char id[SPAWN_ID_LEN + 1];
     struct buf text;
     bool is_member, resumed;
     struct err err;
@@ -277,7 +277,7 @@ static void say_run(struct chore *e)
         .to = str_of(s->id),
         .text = buf_str(&s->text),
     };
-    char id[TASK_ID_MAX + 1];
+    char id[SPAWN_ID_LEN + 1];
 
     if (s->is_member)
         s->result = spawner->send(spawner, s->id, buf_str(&s->text), INPUT_NEXT, &s->err);

@@ -44,7 +44,10 @@ static struct str name_asker(struct arena *arena, const struct identity *by)
 
     if (identity_is_main(by))
         return STR("");
-    buf_addf(&text, "Asked by %s", by->type ? by->type : "an agent");
+    if (by->member)
+        buf_addf(&text, "Asked by @%s", by->member);
+    else
+        buf_addf(&text, "Asked by %s", by->type ? by->type : "an agent");
     if (by->task && *by->task)
         buf_addf(&text, " (%.*s)", STR_ARG(str_clip(str_of(by->task), 200)));
     return arena_str(arena, buf_str(&text));
