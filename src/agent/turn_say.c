@@ -440,6 +440,7 @@ static int turn_add_text(struct agent *a, struct turn *t, const struct agent_inp
         .workspace = a->spec.workspace,
         .permit = a->spec.permit,
         .takes_images = agent_provider(a, 0)->model.images,
+        .cancel = t->cancel,
     };
     CLEANUP(mentions_release) struct mentions files = MENTIONS_INIT;
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);

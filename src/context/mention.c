@@ -20,6 +20,7 @@
 #include "base/strv.h"
 #include "base/utf8.h"
 #include "context/reminder.h"
+#include "guard/buffers.h"
 #include "guard/permit.h"
 #include "guard/tool_flags.h"
 #include "guard/workspace.h"
@@ -160,6 +161,24 @@ static void read_bytes(int fd, size_t max, struct buf *ret)
     }
 }
 
+/* Its text as an editor has it, where that counts; else its bytes up to max and one more. */
+static void read_text(struct mention *m, const struct named *f, size_t max, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf disk = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf buffer = BUF_INIT(MENTION_MAX_BUFFER);
+    struct workspace *w = m->spec->workspace;
+
+    if (f->st.st_size > (off_t)MENTION_MAX_BUFFER || !buffers_serve(w, f->real)) {
+        read_bytes(f->fd, max, ret);
+        return;
+    }
+    read_bytes(f->fd, MENTION_MAX_BUFFER, &disk);
+    if (utf8_is_valid(buf_str(&disk)) && !str_starts(buf_str(&disk), STR("\xef\xbb\xbf")) &&
+        buffers_read(w, f->real, &f->st, buf_str(&disk), m->spec->cancel, &buffer) != BUFFER_NONE)
+        buf_move(&disk, &buffer);
+    buf_add(ret, str_first(buf_str(&disk), max + 1));
+}
+
 static bool is_text(struct str text)
 {
     return utf8_is_valid(text) && str_chr(text, '\0') >= text.len;
@@ -183,7 +202,7 @@ static void add_text(struct mention *m, const struct named *f)
     struct str text;
     bool is_cut;
 
-    read_bytes(f->fd, MENTION_MAX_FILE, &bytes);
+    read_text(m, f, MENTION_MAX_FILE, &bytes);
     is_cut = bytes.len > MENTION_MAX_FILE;
     if (!is_text(str_clip(buf_str(&bytes), MENTION_MAX_FILE))) {
         add_note(m, f, "it is not text");
@@ -220,7 +239,7 @@ static void add_lines(struct mention *m, const struct named *f)
     struct str lines;
     struct str text;
 
-    read_bytes(f->fd, MENTION_MAX_SCAN, &bytes);
+    read_text(m, f, MENTION_MAX_SCAN, &bytes);
     lines = cut_out(buf_str(&bytes), f->first, f->last);
     text = whole_lines(lines, MENTION_MAX_FILE);
     if (!text.len || !is_text(text)) {

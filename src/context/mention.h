@@ -15,18 +15,21 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+struct cancel;
 struct permit;
 struct workspace;
 
 #define MENTION_MAX_FILES 20
-#define MENTION_MAX_FILE ((size_t)100 << 10) /* as much as Read shows of one */
-#define MENTION_MAX_SCAN ((size_t)16 << 20)  /* lines that are asked for stand before that */
-#define MENTION_MAX_NAMES 500                /* of a folder */
+#define MENTION_MAX_FILE ((size_t)100 << 10)  /* as much as Read shows of one */
+#define MENTION_MAX_SCAN ((size_t)16 << 20)   /* lines that are asked for stand before that */
+#define MENTION_MAX_BUFFER ((size_t)10 << 20) /* of a text that an editor is asked for */
+#define MENTION_MAX_NAMES 500                 /* of a folder */
 
 struct mention_spec {
     struct workspace *workspace;
     struct permit *permit;
-    bool takes_images; /* the model does */
+    bool takes_images;     /* the model does */
+    struct cancel *cancel; /* while an editor is asked for its text */
 };
 
 struct mention_image {

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "guard/buffers.h"
 #include "guard/rule.h"
 #include "sync/thread.h"
 
@@ -34,8 +35,9 @@ struct thing {
 
 struct workspace {
     atomic_int refs;
-    struct workspace *of; /* a branch's: whose folders and environment it has. NULL: none */
-    struct strv dirs;     /* the first one never changes */
+    struct workspace *of;    /* a branch's: whose folders and environment it has. NULL: none */
+    struct strv dirs;        /* the first one never changes */
+    struct buffers *buffers; /* NULL: of a branch */
     char *state_dir;
     atomic_bool has_scratchpad;
     struct lock lock;          /* of everything below, and of dirs after the first */
@@ -48,7 +50,7 @@ struct workspace {
     VEC(struct thing) things;
 };
 
-struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env)
+static struct workspace *workspace_make(const char *dir, const char *state_dir, char *const *env)
 {
     struct workspace *w = mem_zalloc(sizeof(*w));
 
@@ -62,6 +64,14 @@ struct workspace *workspace_new(const char *dir, const char *state_dir, char *co
     buf_adds(&w->todos, "[]");
     for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
         buf_init(&w->shell[i], WORKSPACE_MAX_SHELL);
+    return w;
+}
+
+struct workspace *workspace_new(const char *dir, const char *state_dir, char *const *env)
+{
+    struct workspace *w = workspace_make(dir, state_dir, env);
+
+    w->buffers = buffers_new();
     return w;
 }
 
@@ -79,7 +89,8 @@ static void workspace_keep_seen(struct workspace *w, const char *path, struct se
 struct workspace *workspace_branch(struct workspace *of, const char *dir)
 {
     CLEANUP(mem_freep) char *now = workspace_cwd(of);
-    struct workspace *w = workspace_new(dir ? dir : workspace_dir(of), of->state_dir, /*env=*/NULL);
+    struct workspace *w =
+        workspace_make(dir ? dir : workspace_dir(of), of->state_dir, /*env=*/NULL);
 
     if (!dir)
         workspace_set_cwd(w, now);
@@ -155,11 +166,17 @@ void workspace_unref(struct workspace *w)
         strv_release(env);
     }
     vec_release(&w->environs);
+    buffers_free(w->buffers);
     mem_freep(&w->state_dir);
     mem_freep(&w->cwd);
     lock_release(&w->lock);
     workspace_unref(w->of);
     mem_freep(&w);
+}
+
+struct buffers *workspace_buffers(struct workspace *w)
+{
+    return w->of ? workspace_buffers(w->of) : w->buffers;
 }
 
 const char *workspace_dir(const struct workspace *w)

@@ -14,6 +14,7 @@
 #include "base/str.h"
 
 struct arena;
+struct buffers;
 struct rule_subject;
 struct buf;
 struct err;
@@ -95,6 +96,9 @@ void workspace_seen_paths(struct workspace *w, struct strv *ret);
 /* The list of TodoWrite, as its JSON array; "[]" to begin with. */
 void workspace_todos(struct workspace *w, struct buf *ret);
 void workspace_set_todos(struct workspace *w, struct str json);
+
+/* Files as the editor of the session has them (buffers.h); a branch has those of its origin. */
+struct buffers *workspace_buffers(struct workspace *w);
 
 /* Lines of shell that the commands to come begin with, by who brought them; those of the session
  * come first. */

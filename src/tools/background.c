@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "guard/buffers.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "proc/proc.h"
@@ -225,6 +226,7 @@ static void job_main(void *arg)
         job_publish(j, is_over ? pm : NULL);
         mail_free(m);
     }
+    buffers_command_ended(workspace_buffers(j->list->workspace));
     if (is_over)
         job_end(j);
 }
@@ -307,8 +309,10 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
         return -1;
     if (job_begin(j, err) < 0)
         return -1;
+    buffers_command_began(workspace_buffers(w));
     j->thread = thread_start(j->id, job_main, j, err);
     if (!j->thread) {
+        buffers_command_ended(workspace_buffers(w));
         job_was_in_vain(j);
         return -1;
     }
@@ -337,8 +341,10 @@ int background_adopt(struct workspace *w, const struct background_handover *from
     job_publish(j, /*end=*/NULL);
     j->seen = j->written; /* the call's result shows it */
     (void)job_begin(j, /*err=*/NULL);
+    buffers_command_began(workspace_buffers(w));
     j->thread = thread_start(j->id, job_main, j, err);
     if (!j->thread) {
+        buffers_command_ended(workspace_buffers(w));
         proc_end(j->proc);
         job_was_in_vain(j);
     }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "guard/buffers.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
 #include "guard/trial.h"
@@ -441,7 +442,13 @@ static int bash_run_in_background(struct tool_call *call, struct tool_result *re
 
 static int tool_bash_run(struct tool_call *call, struct tool_result *ret, struct err *err)
 {
-    if (json_get_bool(call->args, "run_in_background", false))
-        return bash_run_in_background(call, ret, err);
-    return bash_run_here(call, ret, err);
+    struct buffers *buffers = workspace_buffers(call->workspace);
+    int rc;
+
+    buffers_command_began(buffers); /* one in the background says so itself, too */
+    rc = json_get_bool(call->args, "run_in_background", false)
+             ? bash_run_in_background(call, ret, err)
+             : bash_run_here(call, ret, err);
+    buffers_command_ended(buffers);
+    return rc;
 }

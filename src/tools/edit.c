@@ -171,11 +171,13 @@ static int edit_save(struct tool_call *call, struct target *t, struct str text, 
     edit_write_data(call, t, was_there ? &old : NULL, &patch, ret);
     if (!old.len) {
         buf_addf(&ret->text, "%s '%s'.", was_there ? "Filled" : "Created", t->path);
+        target_end_text(t, ret);
         return 0;
     }
     buf_addf(&ret->text, "Changed '%s' in %zu place%s. It now reads:", t->path, places,
              places == 1 ? "" : "s");
     target_show(&patch, ret);
+    target_end_text(t, ret);
     return 0;
 }
 
@@ -185,8 +187,11 @@ int edit_file(struct tool_call *call, const struct edit *edits, size_t count, bo
     CLEANUP(target_release) struct target t = {0};
     CLEANUP(buf_release) struct buf text = BUF_INIT(TEXTFILE_MAX * 4);
     size_t places;
-    int found = edit_find(call, edits, count, &t, &text, &places, ret, err);
+    int found;
 
+    if (only_look && !target_may_look(call, "file_path"))
+        return 0;
+    found = edit_find(call, edits, count, &t, &text, &places, ret, err);
     if (found || only_look)
         return found < 0 ? -1 : 0;
     return edit_save(call, &t, buf_str(&text), places, ret, err);

@@ -152,6 +152,8 @@ static int tool_notebook_edit_check(struct tool_call *call, struct tool_result *
     CLEANUP(plan_release) struct plan p = PLAN_INIT;
 
     (void)ret;
+    if (!target_may_look(call, "notebook_path"))
+        return 0;
     return plan_make(call, &p, err);
 }
 
@@ -162,5 +164,6 @@ static int tool_notebook_edit_run(struct tool_call *call, struct tool_result *re
     if (plan_make(call, &p, err) < 0 || target_save(call, &p.target, buf_str(&p.text), err) < 0)
         return -1;
     plan_report(call, &p, ret);
+    target_end_text(&p.target, ret);
     return 0;
 }

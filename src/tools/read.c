@@ -139,11 +139,13 @@ static int reading_small_text(struct reading *r, struct err *err)
 {
     CLEANUP(textfile_release) struct textfile file = {0};
     CLEANUP(line_window_release) struct line_window window;
+    enum buffer_truth truth;
     size_t last;
 
     line_window_init(&window, r->first, r->limit, READ_MAX_SHOWN);
     if (textfile_load(r->real, &file, err) < 0)
         return -1;
+    truth = textfile_take_buffer(&file, r->call->workspace, r->call->cancel);
     if (text_is_binary(file.text) && !r->call->sees_all)
         return reading_refuse_binary(r, err);
     line_window_feed(&window, file.text);
@@ -153,6 +155,10 @@ static int reading_small_text(struct reading *r, struct err *err)
         workspace_saw(r->call->workspace, r->real, &file.st, buf_str(&file.raw),
                       window.first > 1 || last < window.total || window.cut_lines);
     reading_show(r, &window, textfile_encoding(&file), /*counted=*/true);
+    if (truth == BUFFER_CONFLICT)
+        buf_adds(&r->ret->text,
+                 "\n\n[The file has changed on disk, too: this is the user's unsaved text in the "
+                 "editor. It cannot be edited until the user has saved or reloaded it.]");
     return 0;
 }
 
@@ -246,6 +252,7 @@ static int reading_notebook(struct reading *r, struct err *err)
 
     if (textfile_load(r->real, &file, err) < 0)
         return -1;
+    (void)textfile_take_buffer(&file, r->call->workspace, r->call->cancel);
     if (notebook_parse(&nb, file.text, err) < 0)
         return err_prefix(err, "'%s'", r->path);
     notebook_show(&nb, READ_MAX_SHOWN, r->ret);

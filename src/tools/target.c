@@ -6,9 +6,16 @@
 #include <string.h>
 
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/secret.h"
+#include "base/utf8.h"
+#include "guard/buffers.h"
 #include "guard/patch.h"
+#include "guard/permit.h"
+#include "guard/rule.h"
+#include "guard/tool_flags.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -18,6 +25,20 @@
 
 #define SHOW_MAX_LINES 120
 #define SHOW_MAX_LINE 500 /* bytes */
+
+bool target_may_look(struct tool_call *call, const char *key)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct rule_subject subject = {.tool = STR("Read")};
+    struct permit_answer answer;
+
+    workspace_about_path(call->workspace, json_get_str(call->args, key), /*writes=*/false, &arena,
+                         &subject);
+    if (!subject.real || !buffers_serve(call->workspace, subject.real) || !call->permit)
+        return true;
+    permit_check(call->permit, &subject, TOOL_READ_ONLY, &answer);
+    return answer.verdict == PERMIT_ALLOW;
+}
 
 int target_open(struct tool_call *call, const char *key, struct target *ret, struct err *err)
 {
@@ -33,6 +54,14 @@ int target_open(struct tool_call *call, const char *key, struct target *ret, str
     real = tool_real_path(call, t.path);
     if (textfile_load(real, &t.file, err) < 0)
         return -1;
+    if (textfile_take_buffer(&t.file, call->workspace, call->cancel) == BUFFER_CONFLICT)
+        return err_set(err, ERR_BAD_INPUT,
+                       t.file.exists
+                           ? "'%s' has changed in the editor and on disk, and an edit would lose "
+                             "one of the changes: ask the user to save or reload it first"
+                           : "'%s' is a new file that the user has not saved yet: ask for it to be "
+                             "saved first",
+                       t.path);
     *ret = t;
     t = (struct target){0}; /* NOLINT: released at the end of the scope */
     return 0;
@@ -98,6 +127,32 @@ int target_keeps_keys(const struct target *t, struct str text, struct err *err)
                    t->path);
 }
 
+/* The editor writes, so that its buffer has the text, too. Its formatter may have a say. */
+static int target_save_buffer(struct tool_call *call, struct target *t, struct str text,
+                              struct err *err)
+{
+    CLEANUP(textfile_release) struct textfile now = {0};
+    bool is_there;
+
+    if (text.len > TEXTFILE_MAX)
+        return err_set(err, ERR_TOO_BIG, "'%s' would have more than %zu MB", t->path,
+                       TEXTFILE_MAX >> 20);
+    if (buffers_write(call->workspace, t->file.path, text, call->cancel, err) < 0)
+        return err_prefix(err, "the editor cannot write '%s'", t->path);
+    is_there = textfile_load(t->file.path, &now, /*err=*/NULL) == 0 && now.exists;
+    if (!buffers_wrote(call->workspace, t->file.path, text, is_there ? now.text : STR("")))
+        t->note = is_there
+                      ? "The file on disk differs from what was written: the editor has formatted "
+                        "it, or not saved it yet. Commands see the file on disk."
+                      : "The editor has not saved the file: it is not on disk yet.";
+    t->file.exists = is_there;
+    t->file.st = now.st;
+    buf_clear(&t->file.raw);
+    buf_add(&t->file.raw, text);
+    t->file.text = buf_str(&t->file.raw);
+    return 0;
+}
+
 int target_save(struct tool_call *call, struct target *t, struct str text, struct err *err)
 {
     struct stat now;
@@ -109,8 +164,15 @@ int target_save(struct tool_call *call, struct target *t, struct str text, struc
         return err_set(err, ERR_BAD_INPUT,
                        "'%s' is being changed by another process: Read it again", t->path);
     wait_point(WAIT_WRITE, call->cancel);
-    if (cancel_check(call->cancel, err) < 0 || textfile_save(&t->file, text, err) < 0)
+    if (cancel_check(call->cancel, err) < 0)
         return -1;
+    if (t->file.encoding == ENCODING_UTF8 && !t->file.has_mark && utf8_is_valid(text) &&
+        buffers_serve_writes(call->workspace, t->file.path)) {
+        if (target_save_buffer(call, t, text, err) < 0)
+            return -1;
+    } else if (textfile_save(&t->file, text, err) < 0) {
+        return -1;
+    }
     workspace_saw(call->workspace, t->file.path, &t->file.st, buf_str(&t->file.raw), false);
     return 0;
 }
@@ -125,6 +187,12 @@ void target_write_data(const struct target *t, const struct buf *original,
         jw_kstr(out, "originalFile", buf_str(original));
     jw_key(out, "structuredPatch");
     patch_write(patch, out);
+}
+
+void target_end_text(const struct target *t, struct tool_result *ret)
+{
+    if (t->note)
+        buf_addf(&ret->text, "\n\n[%s]", t->note);
 }
 
 void target_end_data(struct jw *out, struct tool_result *ret)

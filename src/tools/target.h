@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -19,10 +20,14 @@ struct tool_result;
 #define TARGET_MAX_ORIGINAL ((size_t)256 << 10)
 
 struct target {
-    char *path; /* absolute, as it was named */
+    char *path;       /* absolute, as it was named */
+    const char *note; /* for the model, of saving; NULL: none */
     struct textfile file;
 };
 
+/* Whether looking at the file before the user was asked is no more than a Read would be allowed:
+ * the text of an editor is none of the model's business before that. For check() of tools. */
+bool target_may_look(struct tool_call *call, const char *key);
 /* The file named by an argument, loaded; it need not exist. */
 int target_open(struct tool_call *call, const char *key, struct target *ret, struct err *err);
 void target_release(struct target *t);
@@ -41,6 +46,8 @@ int target_save(struct tool_call *call, struct target *t, struct str text, struc
 /* The members filePath, originalFile (NULL: null, there was none) and structuredPatch. */
 void target_write_data(const struct target *t, const struct buf *original,
                        const struct patch *patch, struct jw *out);
+/* Appends the note. */
+void target_end_text(const struct target *t, struct tool_result *ret);
 /* Closes the object; a result that has become too large for one is left out. */
 void target_end_data(struct jw *out, struct tool_result *ret);
 

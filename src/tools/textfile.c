@@ -136,6 +136,24 @@ int textfile_load(const char *path, struct textfile *ret, struct err *err)
     return 0;
 }
 
+enum buffer_truth textfile_take_buffer(struct textfile *f, struct workspace *w,
+                                       struct cancel *cancel)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(TEXTFILE_MAX);
+    struct str disk = buf_str(&f->raw);
+    enum buffer_truth truth;
+
+    if (!buffers_serve(w, f->path) || f->encoding != ENCODING_UTF8 || f->has_mark ||
+        !utf8_is_valid(disk) || text_is_binary(disk))
+        return BUFFER_NONE;
+    truth = buffers_read(w, f->path, f->exists ? &f->st : NULL, disk, cancel, &text);
+    if (truth != BUFFER_NONE) {
+        buf_move(&f->raw, &text);
+        f->text = buf_str(&f->raw);
+    }
+    return truth;
+}
+
 void textfile_release(struct textfile *f)
 {
     mem_freep(&f->path);

@@ -14,9 +14,12 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "guard/buffers.h"
 #include "tools/decode.h"
 
+struct cancel;
 struct err;
+struct workspace;
 
 #define TEXTFILE_MAX ((size_t)10 << 20) /* bytes, on disk and decoded */
 
@@ -26,7 +29,7 @@ struct textfile {
     struct stat st;         /* when it exists */
     enum encoding encoding; /* UTF-8 stands for anything whose lines end in \n: bytes are kept */
     bool has_mark;          /* a byte order mark, written back too */
-    struct buf raw;         /* as on disk */
+    struct buf raw;         /* as on disk, or in the editor */
     struct buf decoded;     /* of UTF-16 only */
     struct str text;        /* lent from one of the two */
     bool is_lossy;          /* bad UTF-16: text written back would not give the same bytes */
@@ -38,6 +41,10 @@ struct textfile {
  * devices and pipes, which are never opened. */
 int textfile_load(const char *path, struct textfile *ret, struct err *err);
 void textfile_release(struct textfile *f);
+/* Takes the editor's text in place of the one that was loaded, where that counts (guard/buffers.h);
+ * only of UTF-8 without a mark. */
+enum buffer_truth textfile_take_buffer(struct textfile *f, struct workspace *w,
+                                       struct cancel *cancel);
 
 /* Writes text in the file's encoding, making folders as needed, and takes a new look at st and raw.
  * On failure the file on disk is as it was. */

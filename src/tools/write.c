@@ -127,6 +127,8 @@ static int tool_write_check(struct tool_call *call, struct tool_result *ret, str
     struct str content;
 
     (void)ret;
+    if (!target_may_look(call, "file_path"))
+        return 0;
     return write_find(call, &t, &dos, &content, err);
 }
 
@@ -142,5 +144,6 @@ static int tool_write_run(struct tool_call *call, struct tool_result *ret, struc
         return -1;
     if (dos.len)
         buf_adds(&ret->text, " Its lines still end in \\r\\n.");
+    target_end_text(&t, ret);
     return 0;
 }

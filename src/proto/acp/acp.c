@@ -331,6 +331,7 @@ static void *on_view_new(struct view *view)
     buf_init(&v->title, 4096);
     buf_adds(&v->mode, permit_mode_name(permit_mode(host_permit(view->live->host))));
     v->in_turn = host_in_turn(view->live->host);
+    acp_files_lend(v);
     return v;
 }
 
@@ -338,6 +339,7 @@ static void on_view_free(void *own)
 {
     struct acp_view *v = own;
 
+    acp_files_withdraw(v);
     acp_prompts_free(v);
     acp_asked_free(v);
     acp_free_calls(v);

@@ -4,7 +4,8 @@
  * acp.c has the methods and what a connection is; acp_session.c opens, loads, lists and closes
  * sessions; acp_prompt.c runs prompts and ends them; acp_content.c reads their content;
  * acp_update.c turns events into updates; acp_tool.c shows calls of tools; acp_ask.c asks the user;
- * acp_options.c has modes, models, efforts and commands. The loop's thread.
+ * acp_files.c uses the editor's files; acp_options.c has modes, models, efforts and commands. The
+ * loop's thread.
  */
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "proto/rpc/client.h"
 
 struct acp_asked;
+struct acp_files;
 struct event;
 struct json;
 struct message;
@@ -74,6 +76,7 @@ struct acp_view {
     bool is_running; /* as last reported to the client */
     struct buf user; /* uuid of the input that was heard last */
     struct buf goal, options, mode, title;
+    struct acp_files *files; /* NULL: the editor has none to lend */
 };
 
 struct acp_view *acp_view_of(const struct view *v);
@@ -143,6 +146,11 @@ void acp_withdrawn(struct view *view, int64_t request);
 void acp_asked_free(struct acp_view *v);
 /* All that is asked is answered with no. */
 void acp_asks_refuse(struct acp_view *v);
+
+/* ---- acp_files.c ---- */
+
+void acp_files_lend(struct acp_view *v);
+void acp_files_withdraw(struct acp_view *v);
 
 /* ---- acp_options.c ---- */
 

@@ -93,8 +93,8 @@ struct view *view_new(struct client *c, struct live *l, uint64_t from)
     v->live = l;
     l->users++;
     v->observer = feed_observe(host_feed(l->host), from, OBSERVER_CHILDREN, mailbox);
-    v->own = protocol_of(c)->view_new(v);
     v->front = asks_join(host_asks(l->host), mailbox);
+    v->own = protocol_of(c)->view_new(v);
     vec_push(&c->views, v);
     return v;
 }
@@ -223,6 +223,27 @@ void view_take_back_asks(struct view *v)
         else
             view_withdraw(v, id);
     }
+}
+
+/* ---- Mail about a view ---- */
+
+static void view_mail_free(struct mail *m)
+{
+    struct view_mail *v = (struct view_mail *)m;
+
+    v->release(v);
+}
+
+const struct mail_kind view_mail_kind = {"about a view", view_mail_free};
+
+uint64_t view_number(const struct view *v)
+{
+    return ask_front_number(v->front);
+}
+
+struct mailbox *client_mailbox(const struct client *c)
+{
+    return server_mailbox(c->service->server);
 }
 
 /* ---- Calls that take a chore ---- */
@@ -442,6 +463,13 @@ static void on_post(void *arg, struct mail *m)
 
         if (v)
             view_pump(v);
+        mail_free(m);
+    } else if (m->kind == &view_mail_kind) {
+        struct view_mail *about = (struct view_mail *)m;
+        struct view *v = find_view(s, /*observer=*/NULL, about->view);
+
+        if (v)
+            about->run(v, about);
         mail_free(m);
     } else if (m->kind != &ask_mail_kind || !take_ask(s, (struct ask_mail *)m)) {
         mail_free(m);

@@ -20,6 +20,7 @@
 #include "host/chore.h"
 #include "proto/rpc/live.h"
 #include "proto/rpc/rpc.h"
+#include "sync/mailbox.h"
 
 struct ask_front;
 struct ask_mail;
@@ -108,6 +109,19 @@ void view_answer(struct view *v, uint64_t id, struct ask_answer *answer); /* tak
 void view_fail(struct view *v, uint64_t id, struct str text);
 /* Requests about asks that are over are taken back now. */
 void view_take_back_asks(struct view *v);
+
+/* ---- Mail about a view ---- */
+
+/* First member of a mail from another thread: run() on the loop, unless the view is gone. */
+struct view_mail {
+    struct mail mail;
+    uint64_t view; /* view_number() */
+    void (*run)(struct view *v, struct view_mail *m);
+    void (*release)(struct view_mail *m); /* frees it, whether it ran or not */
+};
+extern const struct mail_kind view_mail_kind;
+uint64_t view_number(const struct view *v);
+struct mailbox *client_mailbox(const struct client *c); /* of the loop */
 
 /* ---- Calls that take a chore ---- */
 

@@ -1,0 +1,250 @@
+/*
+ * acp_files: an editor that offers fs/read_text_file or fs/write_text_file lends its buffers to the
+ * session (guard/buffers.h). Tool threads mail the loop, which asks the editor; the answer is
+ * mailed back. An editor that does not answer a read in time is left alone: the file on disk is
+ * used.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "guard/buffers.h"
+#include "guard/workspace.h"
+#include "host/host.h"
+#include "json/json.h"
+#include "proto/acp/inside.h"
+#include "sync/mailbox.h"
+
+#define FILES_READ_MS 5000
+#define FILES_WRITE_MS 60000 /* the editor may run a formatter first */
+#define FILES_MAX_TEXT ((size_t)10 << 20)
+
+/* What the threads of tools have of a view. */
+struct acp_files {
+    atomic_int refs;
+    struct mailbox *loop;
+    uint64_t view;
+};
+
+struct answer_mail {
+    struct mail mail;
+    struct buf text;
+    struct err err;
+};
+
+static void answer_free(struct mail *m)
+{
+    struct answer_mail *a = (struct answer_mail *)m;
+
+    buf_release(&a->text);
+    mem_freep(&a);
+}
+
+static const struct mail_kind answer_kind = {"text of an editor", answer_free};
+
+static void send_answer(struct mailbox *to, const struct json *result, const char *why)
+{
+    struct answer_mail *a = mem_zalloc(sizeof(*a));
+
+    a->mail.kind = &answer_kind;
+    buf_init(&a->text, FILES_MAX_TEXT);
+    if (why)
+        err_set(&a->err, ERR_IO, "%s", why);
+    else
+        buf_add(&a->text, json_get_str(result, "content"));
+    if (a->text.over)
+        err_set(&a->err, ERR_TOO_BIG, "its text is longer than %zu MB", FILES_MAX_TEXT >> 20);
+    mailbox_send(to, &a->mail);
+}
+
+/* ---- On the loop ---- */
+
+struct file_mail {
+    struct view_mail base;
+    char *path;
+    struct buf text;
+    bool writes, was_asked;
+    struct mailbox *answer;
+};
+
+static void on_answer(void *arg, const struct json *result, const struct json *error)
+{
+    CLEANUP(buf_release) struct buf why = BUF_INIT(1024);
+    struct mailbox *answer = arg;
+
+    if (error)
+        buf_addf(&why, "%.*s", STR_ARG(str_clip(json_get_str(error, "message"), 200)));
+    else if (!result)
+        buf_adds(&why, "the editor has closed the connection");
+    send_answer(answer, result, error || !result ? buf_cstr(&why) : NULL);
+    mailbox_unref(answer);
+}
+
+static void file_mail_run(struct view *view, struct view_mail *mail)
+{
+    CLEANUP(buf_release) struct buf params = BUF_INIT(RPC_MAX_OUT);
+    struct file_mail *m = (struct file_mail *)mail;
+    struct jw w;
+
+    jw_init(&w, &params, JW_CLEAN);
+    jw_object(&w);
+    jw_kcstr(&w, "sessionId", view->live->id);
+    jw_kcstr(&w, "path", m->path);
+    if (m->writes)
+        jw_kstr(&w, "content", buf_str(&m->text));
+    jw_object_end(&w);
+    m->was_asked = true;
+    view_pump(view); /* the call that needs the file was announced before */
+    (void)rpc_ask(view->client->rpc, m->writes ? "fs/write_text_file" : "fs/read_text_file",
+                  buf_str(&params), on_answer, mailbox_ref(m->answer));
+}
+
+static void file_mail_release(struct view_mail *mail)
+{
+    struct file_mail *m = (struct file_mail *)mail;
+
+    if (!m->was_asked)
+        send_answer(m->answer, /*result=*/NULL, "the editor has closed the session");
+    mailbox_unref(m->answer);
+    buf_release(&m->text);
+    mem_freep(&m->path);
+    mem_freep(&m);
+}
+
+struct complaint_mail {
+    struct view_mail base;
+    struct buf text;
+};
+
+static void complaint_run(struct view *view, struct view_mail *mail)
+{
+    acp_say_notice(acp_view_of(view), "warning", buf_str(&((struct complaint_mail *)mail)->text));
+}
+
+static void complaint_release(struct view_mail *mail)
+{
+    struct complaint_mail *m = (struct complaint_mail *)mail;
+
+    buf_release(&m->text);
+    mem_freep(&m);
+}
+
+/* ---- On threads of tools ---- */
+
+static void mail_init(struct view_mail *m, const struct acp_files *f,
+                      void (*run)(struct view *v, struct view_mail *m),
+                      void (*release)(struct view_mail *m))
+{
+    m->mail.kind = &view_mail_kind;
+    m->view = f->view;
+    m->run = run;
+    m->release = release;
+}
+
+static int ask_editor(struct acp_files *f, const char *path, const struct str *text,
+                      struct cancel *cancel, struct buf *ret_text, struct err *err)
+{
+    struct file_mail *m = mem_zalloc(sizeof(*m));
+    struct mailbox *box = mailbox_new();
+    struct mail *got = NULL;
+    const struct answer_mail *a;
+    int r = -1;
+
+    mail_init(&m->base, f, file_mail_run, file_mail_release);
+    m->path = mem_dup(path, strlen(path));
+    buf_init(&m->text, FILES_MAX_TEXT);
+    m->writes = text != NULL;
+    if (text)
+        buf_add(&m->text, *text);
+    m->answer = mailbox_ref(box);
+    mailbox_send(f->loop, &m->base.mail);
+    if (mailbox_take(box, cancel, clock_mono_ms() + (text ? FILES_WRITE_MS : FILES_READ_MS), &got,
+                     err) < 0) {
+        if (err->code == ERR_TIMEOUT)
+            err_set(err, ERR_TIMEOUT, "the editor did not answer");
+    } else {
+        a = (const struct answer_mail *)got;
+        r = a->err.code ? err_set(err, a->err.code, "%s", a->err.text) : 0;
+        if (r == 0 && ret_text)
+            buf_add(ret_text, buf_str(&a->text));
+        mail_free(got);
+    }
+    mailbox_close(box);
+    mailbox_unref(box);
+    return r;
+}
+
+static int files_read(void *arg, const char *path, struct cancel *cancel, struct buf *ret_text,
+                      struct err *err)
+{
+    return ask_editor(arg, path, /*text=*/NULL, cancel, ret_text, err);
+}
+
+static int files_write(void *arg, const char *path, struct str text, struct cancel *cancel,
+                       struct err *err)
+{
+    return ask_editor(arg, path, &text, cancel, /*ret_text=*/NULL, err);
+}
+
+static void files_complain(void *arg, const char *path, const char *why)
+{
+    const struct acp_files *f = arg;
+    struct complaint_mail *m = mem_zalloc(sizeof(*m));
+
+    mail_init(&m->base, f, complaint_run, complaint_release);
+    buf_init(&m->text, 8192);
+    buf_addf(&m->text, "%.2000s was read from disk, without unsaved changes: %.200s", path, why);
+    mailbox_send(f->loop, &m->base.mail);
+}
+
+static void files_ref(void *arg)
+{
+    atomic_fetch_add(&((struct acp_files *)arg)->refs, 1);
+}
+
+static void files_unref(void *arg)
+{
+    struct acp_files *f = arg;
+
+    if (atomic_fetch_sub(&f->refs, 1) > 1)
+        return;
+    mailbox_unref(f->loop);
+    mem_freep(&f);
+}
+
+/* ---- The view ---- */
+
+static struct buffers *buffers_of_view(const struct acp_view *v)
+{
+    return workspace_buffers(host_workspace(v->view->live->host));
+}
+
+void acp_files_lend(struct acp_view *v)
+{
+    struct buffer_lender lender = {
+        .read = v->acp->reads_files ? files_read : NULL,
+        .write = v->acp->writes_files ? files_write : NULL,
+        .complain = files_complain,
+        .ref = files_ref,
+        .unref = files_unref,
+    };
+
+    if (!lender.read && !lender.write)
+        return;
+    v->files = mem_zalloc(sizeof(*v->files));
+    atomic_init(&v->files->refs, 1);
+    v->files->loop = mailbox_ref(client_mailbox(v->acp->client));
+    v->files->view = view_number(v->view);
+    lender.arg = v->files;
+    buffers_lend(buffers_of_view(v), &lender);
+}
+
+void acp_files_withdraw(struct acp_view *v)
+{
+    if (!v->files)
+        return;
+    buffers_withdraw(buffers_of_view(v), v->files);
+    files_unref(v->files);
+}
