@@ -352,6 +352,13 @@ static int mcp_get(struct cmd *c, struct mcp *m, size_t i)
 
 /* ---- Tried ---- */
 
+static void say_root(void *arg, struct strv *ret)
+{
+    const struct cmd *c = arg;
+
+    strv_adds(ret, c->dir);
+}
+
 /* The default of each field of a form; a form with none is accepted empty. */
 static int accept_defaults(void *arg, const char *server, struct str method,
                            const struct json *params, struct cancel *cancel, struct buf *ret_result,
@@ -599,9 +606,11 @@ static int mcp_run(struct cmd *c)
     CLEANUP(strv_release) struct strv approved = STRV_INIT;
     const struct strv *words = &c->args.words;
     struct str verb = words->len > 1 ? str_of(words->ptr[1]) : STR("list");
-    const char *roots[] = {c->dir, NULL};
-    struct mcp_spec spec = {
-        .roots = roots, .ask = accept_defaults, .arg = c, .approved = &approved};
+    struct mcp_spec spec = {.roots = say_root,
+                            .ask = accept_defaults,
+                            .arg = c,
+                            .approved = &approved,
+                            .starts_all = true};
     struct net *net = NULL;
     struct mcp *m = NULL;
     struct err err = {0};

@@ -38,6 +38,7 @@ struct ask_front {
     uint64_t number;
     struct asks *asks;
     struct mailbox *to;
+    bool only_forms;
 };
 
 struct asks {
@@ -108,6 +109,21 @@ static void front_mail(struct ask_front *f, enum ask_mail_what what, const struc
     mailbox_send(f->to, &m->mail);
 }
 
+static bool front_takes(const struct ask_front *f, const struct ask *ask)
+{
+    return !f->only_forms || ask->kind == ASK_ELICITATION;
+}
+
+/* With the gate held. */
+static bool asks_has_front(const struct asks *a, const struct ask *ask)
+{
+    VEC_EACH(&a->fronts, it) {
+        if (front_takes(*it, ask))
+            return true;
+    }
+    return false;
+}
+
 static void asks_wake(void *arg)
 {
     struct asks *a = arg;
@@ -154,7 +170,7 @@ static void asks_end(struct asks *a, struct ask_entry *e, int result, const stru
     e->done = true;
     asks_remove(a, e);
     VEC_EACH(&a->fronts, it) {
-        if (*it != by)
+        if (*it != by && front_takes(*it, &e->copy->ask))
             front_mail(*it, ASK_WITHDRAWN, e);
     }
     gate_wake(&a->gate);
@@ -170,7 +186,7 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
     if (cancel_check(cancel, err) < 0)
         return -1;
     gate_take(&a->gate);
-    if (!a->fronts.len) {
+    if (!asks_has_front(a, ask)) {
         gate_give(&a->gate);
         return err_set(err, ERR_UNSUPPORTED, "there is no one to ask");
     }
@@ -181,7 +197,8 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
     if (!e.done) {
         e.shown = true;
         VEC_EACH(&a->fronts, it) {
-            front_mail(*it, ASK_PUT, &e);
+            if (front_takes(*it, ask))
+                front_mail(*it, ASK_PUT, &e);
         }
     }
     gate_give(&a->gate);
@@ -203,10 +220,11 @@ static int asks_put(struct asker *self, const struct ask *ask, struct cancel *ca
 static bool asks_is_there(struct asker *self)
 {
     struct asks *a = (struct asks *)self;
+    struct ask any = {.kind = ASK_PERMISSION};
     bool there;
 
     gate_take(&a->gate);
-    there = a->fronts.len > 0;
+    there = asks_has_front(a, &any);
     gate_give(&a->gate);
     return there;
 }
@@ -238,7 +256,7 @@ struct asker *asks_asker(struct asks *a)
     return &a->asker;
 }
 
-struct ask_front *asks_join(struct asks *a, struct mailbox *to)
+static struct ask_front *join(struct asks *a, struct mailbox *to, bool only_forms)
 {
     static atomic_uint_fast64_t count;
     struct ask_front *f = mem_zalloc(sizeof(*f));
@@ -246,14 +264,25 @@ struct ask_front *asks_join(struct asks *a, struct mailbox *to)
     f->number = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
     f->asks = a;
     f->to = mailbox_ref(to);
+    f->only_forms = only_forms;
     gate_take(&a->gate);
     vec_push(&a->fronts, f);
     VEC_EACH(&a->waiting, it) {
-        if ((*it)->shown)
+        if ((*it)->shown && front_takes(f, &(*it)->copy->ask))
             front_mail(f, ASK_PUT, *it);
     }
     gate_give(&a->gate);
     return f;
+}
+
+struct ask_front *asks_join(struct asks *a, struct mailbox *to)
+{
+    return join(a, to, /*only_forms=*/false);
+}
+
+struct ask_front *asks_join_forms(struct asks *a, struct mailbox *to)
+{
+    return join(a, to, /*only_forms=*/true);
 }
 
 uint64_t ask_front_number(const struct ask_front *f)
@@ -275,10 +304,13 @@ void ask_front_leave(struct ask_front *f)
             break;
         }
     }
-    while (!a->fronts.len && a->waiting.len) {
-        struct ask_entry *e = a->waiting.ptr[0];
+    for (size_t i = 0; i < a->waiting.len;) {
+        struct ask_entry *e = a->waiting.ptr[i];
 
-        asks_end(a, e, err_set(e->err, ERR_UNSUPPORTED, "no one is left to ask"), /*by=*/NULL);
+        if (asks_has_front(a, &e->copy->ask))
+            i++;
+        else
+            asks_end(a, e, err_set(e->err, ERR_UNSUPPORTED, "no one is left to ask"), /*by=*/NULL);
     }
     gate_give(&a->gate);
     mailbox_unref(f->to);

@@ -42,6 +42,8 @@ struct ask_mail {
 };
 
 struct ask_front *asks_join(struct asks *a, struct mailbox *to);
+/* One that is asked forms of MCP servers (ASK_ELICITATION) alone. */
+struct ask_front *asks_join_forms(struct asks *a, struct mailbox *to);
 void ask_front_leave(struct ask_front *f);            /* NULL is fine */
 uint64_t ask_front_number(const struct ask_front *f); /* no two of a process have one; NULL: 0 */
 

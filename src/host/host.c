@@ -35,6 +35,7 @@
 #include "host/hub.h"
 #include "host/inside.h"
 #include "host/mcp.h"
+#include "host/mcp_ask.h"
 #include "host/plugins.h"
 #include "host/project.h"
 #include "host/reload.h"
@@ -579,7 +580,7 @@ void host_free(struct host *h)
     toolbox_unref(h->toolbox);
     toolbox_unref(h->all_tools);
     mcp_free(h->mcp); /* after the rows that name its servers */
-    strv_release(&h->mcp_roots);
+    host_free_desk(h);
     arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);

@@ -117,5 +117,7 @@ int host_add_folder(struct host *h, struct str folder, bool save, const char *so
         permit_update(h->permit, updates, ret_warnings, err) < 0)
         return -1;
     host_tell_folder(h, path, source);
+    if (h->mcp)
+        mcp_roots_changed(h->mcp);
     return 0;
 }

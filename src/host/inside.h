@@ -101,8 +101,8 @@ struct host {
     struct tool_entry agent_tool, message_tool; /* with the agents */
     struct task_table *tasks;
     struct team *team;
-    struct mcp *mcp; /* NULL: no servers are configured */
-    struct strv mcp_roots;
+    struct mcp *mcp;                /* NULL: no servers are configured */
+    struct mcp_desk *mcp_desk;      /* what servers have asked (mcp_ask.h) */
     struct arena mcp_arena;         /* of mcp_servers */
     const struct json *mcp_servers; /* of a client; NULL: none */
     _Atomic uint64_t mcp_seen;      /* the version of servers and tools in the toolbox */

@@ -6,7 +6,6 @@
 #include "host/mcp.h"
 
 #include "agent/agent.h"
-#include "agent/ask.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -14,10 +13,10 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "guard/workspace.h"
-#include "host/asks.h"
 #include "host/connect.h"
 #include "host/extra.h"
 #include "host/inside.h"
+#include "host/mcp_ask.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "mcp/client.h"
@@ -27,6 +26,16 @@
 #include "store/store.h"
 
 #define HOST_MCP_WAIT_MS 5000 /* for servers to connect before the first request of a run */
+
+static int64_t wait_ms(const struct host *h)
+{
+    const char *said = conf_env(h->conf, "MCP_CONNECT_TIMEOUT_MS");
+    int64_t ms;
+
+    return said && str_to_i64(str_of(said), &ms, NULL) == 0 && ms >= 0 && ms < HOST_MCP_WAIT_MS
+               ? ms
+               : HOST_MCP_WAIT_MS;
+}
 
 /* ---- Approvals ---- */
 
@@ -58,47 +67,6 @@ int mcp_approve(const struct conf *conf, const struct mcp_server *s, struct canc
 }
 
 /* ---- The session's servers ---- */
-
-/* Nothing that a browser would run or read on this machine. */
-static bool is_page(struct str url)
-{
-    return str_starts(url, STR("https://")) || str_starts(url, STR("http://localhost:")) ||
-           str_starts(url, STR("http://127.0.0.1:"));
-}
-
-/* A server's form, shown as any other question. Without a user to ask, the answer is "cancel". */
-static int on_ask(void *arg, const char *server, struct str method, const struct json *params,
-                  struct cancel *cancel, struct buf *ret, struct err *err)
-{
-    struct host *h = arg;
-    struct asker *asker = asks_asker(h->asks);
-    CLEANUP(buf_release) struct buf input = BUF_INIT((size_t)1 << 20);
-    CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
-    struct ask ask = {
-        .kind = ASK_ELICITATION, .tool_name = STR("Elicitation"), .needs_person = true};
-    struct str url = json_get_str(params, "url");
-    struct jw w;
-
-    (void)method;
-    jw_init(&w, &input, 0);
-    jw_object(&w);
-    jw_kcstr(&w, "mcp_server_name", server);
-    jw_kstr(&w, "message", json_get_str(params, "message"));
-    jw_kjson(&w, "requested_schema", json_get(params, "requestedSchema"));
-    if (url.len) {
-        jw_kcstr(&w, "mode", "url");
-        jw_kstr(&w, "url", url);
-    }
-    jw_object_end(&w);
-    ask.input = buf_str(&input);
-    err_clear(err);
-    if (input.over || (url.len && !is_page(url)) ||
-        asker->put(asker, &ask, cancel, &answer, err) < 0 || !answer.input.len)
-        buf_adds(ret, "{\"action\":\"cancel\"}");
-    else
-        buf_add(ret, buf_str(&answer.input));
-    return 0;
-}
 
 static bool needs_net(const struct mcp_servers *servers)
 {
@@ -144,7 +112,12 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
         .dynamic = h->mcp_servers,
         .approved = &approved,
         .is_headless = !h->is_interactive,
-        .ask = on_ask,
+        .roots = host_mcp_roots,
+        .sandbox = h->sandbox,
+        .ask = host_mcp_ask,
+        .can_sample = h->is_interactive,
+        .said = host_mcp_said,
+        .done = host_mcp_done,
         .arg = h,
     };
     struct mcp_sources from = {
@@ -164,8 +137,6 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
         if (!h->net || net_loaded(h->net, err) < 0)
             return -1;
     }
-    workspace_dirs(h->workspace, &h->mcp_roots);
-    spec.roots = (const char *const *)strv_get(&h->mcp_roots);
     spec.net = h->net;
     if (mcp_new(&spec, ret_notes, &h->mcp, err) < 0)
         return -1;
@@ -173,8 +144,8 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     return 0;
 }
 
-/* Whether the first request waits for servers: where their tools are part of it, and no user at a
- * terminal would have to wait. */
+/* Whether the first request waits for servers: where their tools are part of it and not known from
+ * the last time, and no user at a terminal would have to wait. */
 static bool awaits_servers(struct host *h)
 {
     if (h->is_interactive)
@@ -182,7 +153,14 @@ static bool awaits_servers(struct host *h)
     if (!h->defers)
         return true;
     for (size_t i = 0; i < mcp_count(h->mcp); i++) {
-        if (mcp_client_at(h->mcp, i) && mcp_server_at(h->mcp, i)->always_loads)
+        struct mcp_client *c = mcp_client_at(h->mcp, i);
+        struct mcp_look look = {0};
+
+        if (!c || !mcp_server_at(h->mcp, i)->always_loads)
+            continue;
+        mcp_client_look(c, &look);
+        mcp_lists_unref(look.lists);
+        if (!look.lists)
             return true;
     }
     return false;
@@ -193,7 +171,7 @@ void host_await_mcp(struct host *h)
     if (!h->mcp)
         return;
     if (awaits_servers(h))
-        mcp_wait(h->mcp, HOST_MCP_WAIT_MS, h->cancel);
+        mcp_wait(h->mcp, wait_ms(h), h->cancel);
     host_extra_decide(h);
     h->mcp_seen = mcp_version(h->mcp);
     (void)host_make_toolbox(h, /*err=*/NULL); /* else the one without them stays */

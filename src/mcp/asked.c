@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "mcp/wire.h"
@@ -49,17 +50,20 @@ void asked_release(struct asked *a)
 
 static void write_roots(const struct asked *a, struct buf *ret)
 {
+    CLEANUP(strv_release) struct strv roots = STRV_INIT;
     struct jw w;
 
+    if (a->roots)
+        a->roots(a->arg, &roots);
     jw_init(&w, ret, 0);
     jw_object(&w);
     jw_key(&w, "roots");
     jw_array(&w);
-    for (const char *const *root = a->roots; root && *root; root++) {
+    for (size_t i = 0; i < roots.len; i++) {
         CLEANUP(buf_release) struct buf uri = BUF_INIT(64 << 10);
 
         buf_adds(&uri, "file://");
-        for (const char *p = *root; *p; p++) {
+        for (const char *p = roots.ptr[i]; *p; p++) {
             if (str_is_alnum(*p) || strchr("/-_.~", *p))
                 buf_addc(&uri, *p);
             else

@@ -17,8 +17,12 @@
 struct cancel;
 struct err;
 struct json;
+struct strv;
 
 #define ASKED_MAX 16 /* that wait for an answer at a time */
+
+/* A method of our own: elicitation/create of a page that has to be done before the call goes on. */
+#define MCP_ASK_PAGE "elicitation/await"
 
 /* The answer is the result's JSON. ERR_DENIED: the user says no; ERR_UNSUPPORTED: nothing here can
  * answer this. */
@@ -26,11 +30,14 @@ typedef int (*mcp_ask_fn)(void *arg, const char *server, struct str method,
                           const struct json *params, struct cancel *cancel, struct buf *ret_result,
                           struct err *err);
 
+/* Absolute folders, as they are now. Any thread. */
+typedef void (*mcp_roots_fn)(void *arg, struct strv *ret);
+
 struct asked {
     struct mailbox *mail; /* lent, as everything here */
     const char *server;
-    const char *const *roots; /* absolute folders; NULL: none */
-    mcp_ask_fn ask;           /* NULL: nobody can be asked */
+    mcp_roots_fn roots; /* NULL: there are none */
+    mcp_ask_fn ask;     /* NULL: nobody can be asked */
     void *arg;
     struct cancel *ending;
     struct gate gate;

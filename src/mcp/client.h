@@ -23,6 +23,7 @@ struct json;
 struct mcp_client;
 struct mcp_server;
 struct net;
+struct sandbox;
 struct sdk_link;
 
 #define MCP_CALL_MS (10LL * 60 * 1000)      /* without any message about the call */
@@ -55,11 +56,12 @@ struct mcp_client_spec {
     char *const *env;
     const char *home; /* where tokens of logins are; NULL: nowhere */
     const char *log;
-    const char *cache; /* file of the lists it had last; NULL: they are not kept */
-    bool is_lazy;      /* it starts with the first request */
+    const char *cache;       /* file of the lists it had last; NULL: they are not kept */
+    bool is_lazy;            /* it starts with the first request */
+    struct sandbox *sandbox; /* for servers that want to be confined; NULL: there is none */
     struct net *net;
-    struct sdk_link *link;    /* NULL: there is no client with servers */
-    const char *const *roots; /* absolute folders, NULL-terminated */
+    struct sdk_link *link; /* NULL: there is no client with servers */
+    mcp_roots_fn roots;    /* NULL: there are none */
     /* State or lists have changed. On the client's thread; must not block. */
     void (*changed)(void *arg);
     /* What the server says for people to read (notifications/message, of level error and above).

@@ -233,7 +233,7 @@ static bool url_questions(struct mcp_client *c, struct client_pending *p, const 
         buf_addf(&key, "%u", n++);
         jw_key(&w, buf_cstr(&key));
         jw_object(&w);
-        jw_kcstr(&w, "method", "elicitation/create");
+        jw_kcstr(&w, "method", MCP_ASK_PAGE);
         jw_kjson(&w, "params", one);
         jw_object_end(&w);
     }

@@ -163,6 +163,7 @@ void client_start(struct mcp_client *c)
         .dir = c->spec.dir,
         .env = c->spec.env,
         .home = c->spec.home,
+        .sandbox = c->spec.sandbox,
         .log = c->spec.log,
         .net = c->spec.net,
         .link = c->spec.link,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/extra.h"
+#include "agent/room.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -33,8 +34,9 @@
 
 #define MCP_MAX_ALL_TOOLS 10000
 #define MCP_MAX_SLOTS 1024
-#define MCP_RESULT_BYTES ((size_t)100 * 1000)
-#define MCP_RESULT_MAX ((size_t)500 * 1000)
+#define MCP_RESULT_TOKENS 25000
+#define MCP_RESULT_MAX_TOKENS (1000 * 1000)
+#define MCP_RESULT_RAISED ((int64_t)500 * 1000) /* bytes that a tool may ask for */
 #define MCP_MAX_SCHEMA ((size_t)64 << 10)
 
 struct slot {
@@ -52,7 +54,7 @@ struct mcp {
     atomic_uint changes;            /* of the list */
     struct ticket changing;         /* held while the list is changed */
     VEC(struct mcp_client *) ended; /* that were stopped; rows may name them still */
-    struct strv logs;
+    struct strv files;              /* logs and caches */
 };
 
 /* ---- Life ---- */
@@ -66,8 +68,19 @@ static const char *log_path(struct mcp *m, const struct mcp_server *s)
         return NULL;
     for (const char *p = s->name; *p; p++)
         buf_addc(&name, str_is_alnum(*p) || *p == '-' ? *p : '_');
-    strv_addf(&m->logs, "%s/%s.log", logs, buf_cstr(&name));
-    return m->logs.ptr[m->logs.len - 1];
+    strv_addf(&m->files, "%s/%s.log", logs, buf_cstr(&name));
+    return m->files.ptr[m->files.len - 1];
+}
+
+static const char *cache_path(struct mcp *m, const struct mcp_server *s)
+{
+    char digest[SHA256_HEX + 1];
+
+    if (s->type == MCP_SDK)
+        return NULL;
+    mcp_server_digest(s, digest);
+    strv_addf(&m->files, "%s/cache/mcp/%s.json", conf_home(m->spec.conf), digest);
+    return m->files.ptr[m->files.len - 1];
 }
 
 static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s,
@@ -84,7 +97,13 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
         .net = m->spec.net,
         .link = m->spec.link,
         .roots = m->spec.roots,
+        .cache = cache_path(m, s),
+        .is_lazy = s->is_lazy && !m->spec.starts_all,
+        .sandbox = m->spec.sandbox,
         .ask = m->spec.ask,
+        .can_sample = m->spec.can_sample,
+        .said = m->spec.said,
+        .done = m->spec.done,
         .arg = m->spec.arg,
     };
 
@@ -293,7 +312,7 @@ void mcp_free(struct mcp *m)
         free(m->slots[i]);
     }
     ticket_release(&m->changing);
-    strv_release(&m->logs);
+    strv_release(&m->files);
     free(m);
 }
 
@@ -371,6 +390,16 @@ uint64_t mcp_version(const struct mcp *m)
         version += c ? mcp_client_changes(c) : 0;
     }
     return version;
+}
+
+void mcp_roots_changed(struct mcp *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct mcp_client *c = mcp_client_at(m, i);
+
+        if (c)
+            mcp_client_roots_changed(c);
+    }
 }
 
 void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel)
@@ -558,17 +587,22 @@ static bool is_offered(const struct mcp_server *s, struct str name)
     return !strv_has(&s->deny, name) && (!s->allow.len || strv_has(&s->allow, name));
 }
 
-static size_t result_limit(const struct json *tool)
+/* MAX_MCP_OUTPUT_TOKENS, which a tool may raise for itself. */
+static size_t result_limit(const struct mcp *m, const struct json *tool)
 {
+    const char *tokens = conf_env(m->spec.conf, "MAX_MCP_OUTPUT_TOKENS");
+    int64_t limit = MCP_RESULT_TOKENS;
     int64_t said = json_get_i64(json_get(tool, "_meta"), "anthropic/maxResultSizeChars", 0);
 
-    return said <= (int64_t)MCP_RESULT_BYTES ? MCP_RESULT_BYTES
-           : said < (int64_t)MCP_RESULT_MAX  ? (size_t)said
-                                             : MCP_RESULT_MAX;
+    if (tokens && (str_to_i64(str_of(tokens), &limit, NULL) < 0 || limit <= 0 ||
+                   limit > MCP_RESULT_MAX_TOKENS))
+        limit = MCP_RESULT_TOKENS;
+    limit *= ROOM_TOKEN_BYTES;
+    return (size_t)(said <= limit ? limit : said < MCP_RESULT_RAISED ? said : MCP_RESULT_RAISED);
 }
 
-static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json *tool,
-                    const char *name, struct strv *ret_notes)
+static void add_row(const struct mcp *m, struct mcp_tools *t, struct mcp_client *c,
+                    const struct json *tool, const char *name, struct strv *ret_notes)
 {
     const struct mcp_server *s = mcp_client_server(c);
     struct mcp_tool *arg = arena_new(&t->arena, struct mcp_tool);
@@ -596,7 +630,7 @@ static void add_row(struct mcp_tools *t, struct mcp_client *c, const struct json
         .server = s->name,
         .raw_name = arg->name,
         .flags = (reads ? TOOL_CONCURRENT : 0) | (s->always_loads ? 0 : TOOL_DEFERRED),
-        .max_result = result_limit(tool),
+        .max_result = result_limit(m, tool),
         .arg = arg,
         .run = mcp_tool_run,
     };
@@ -638,7 +672,7 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
                   MCP_MAX_ALL_TOOLS);
     mcp_names_make(names.ptr, names.len);
     for (size_t i = 0; i < tools.len; i++)
-        add_row(t, owners.ptr[i], tools.ptr[i], names.ptr[i].name, ret_notes);
+        add_row(m, t, owners.ptr[i], tools.ptr[i], names.ptr[i].name, ret_notes);
     if (has_resources) {
         struct tool_entry rows[MCP_RESOURCE_TOOLS];
 

@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "base/strv.h"
+#include "mcp/asked.h"
 
 struct buf;
 struct cancel;
@@ -24,6 +25,7 @@ struct mcp;
 struct mcp_client;
 struct mcp_server;
 struct net;
+struct sandbox;
 struct sdk_link;
 struct strv;
 struct tool_entry;
@@ -33,11 +35,15 @@ struct mcp_spec {
     const struct json *dynamic; /* as in mcp_sources */
     const struct strv *approved;
     bool is_headless;
-    struct net *net;          /* NULL: servers at a URL fail */
-    struct sdk_link *link;    /* NULL: servers inside a client fail */
-    const char *const *roots; /* absolute folders */
-    int (*ask)(void *arg, const char *server, struct str method, const struct json *params,
-               struct cancel *cancel, struct buf *ret_result, struct err *err);
+    bool starts_all;       /* lazy ones, too */
+    struct net *net;       /* NULL: servers at a URL fail */
+    struct sdk_link *link; /* NULL: servers inside a client fail */
+    mcp_roots_fn roots;
+    struct sandbox *sandbox; /* NULL: servers that want to be confined fail */
+    mcp_ask_fn ask;
+    bool can_sample;
+    void (*said)(void *arg, const char *server, struct str text);
+    void (*done)(void *arg, const char *server, struct str id);
     void *arg;
 };
 
@@ -73,6 +79,9 @@ const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why);
 
 /* Another number whenever servers, their states or their lists are other ones. */
 uint64_t mcp_version(const struct mcp *m);
+
+/* The working folders are other ones: servers are told. */
+void mcp_roots_changed(struct mcp *m);
 
 /* Until no server connects any more, at most so long. */
 void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel);

@@ -70,6 +70,7 @@ void mcp_server_release(struct mcp_server *s)
     strv_release(&s->argv);
     strv_release(&s->env);
     strv_release(&s->headers);
+    strv_release(&s->inherited);
     strv_release(&s->allow);
     strv_release(&s->deny);
     buf_release(&s->entry);
@@ -240,13 +241,34 @@ static void read_type(struct mcp_server *s, const struct json *entry)
         server_fails(s, "servers of type \"%.*s\" are not supported", STR_ARG(str_clip(type, 40)));
 }
 
-static void read_ms(struct mcp_server *s, const struct json *entry, const char *key, int64_t least,
-                    int64_t *ret)
+/* What is less than `least` counts as not said, as entries of others expect; then the variable of
+ * the environment counts. */
+static void read_ms(struct mcp_server *s, const struct json *entry, const struct conf *conf,
+                    const char *key, const char *variable, int64_t least, int64_t *ret)
 {
     const struct json *v = json_get(entry, key);
+    const char *said = conf_env(conf, variable);
 
-    if (v && (!json_i64(v, ret) || *ret < least))
-        server_fails(s, "%s is not a number of milliseconds from %lld on", key, (long long)least);
+    if (v && !json_i64(v, ret))
+        server_fails(s, "%s is not a number of milliseconds", key);
+    if (*ret < least && (!said || str_to_i64(str_of(said), ret, NULL) < 0 || *ret < least))
+        *ret = 0;
+}
+
+static void read_start(struct mcp_server *s, const struct json *entry)
+{
+    const struct json *inherit = json_get(entry, "inheritEnv");
+    struct str start = json_get_str(entry, "start");
+
+    s->inherits =
+        s->scope != MCP_PROJECT && json_bool(inherit, true) && !json_is(inherit, JSON_ARRAY);
+    if (json_is(inherit, JSON_ARRAY))
+        read_names(s, inherit, "inheritEnv", &s->inherited);
+    if (json_get(entry, "start") && !str_is_word_of(start, "eager lazy"))
+        server_fails(s, "start is neither \"eager\" nor \"lazy\"");
+    s->is_lazy = str_is(start, "lazy");
+    s->is_confined = json_get_bool(entry, "sandbox", false);
+    s->always_loads = json_get_bool(entry, "alwaysLoad", false);
 }
 
 static char *text_of(struct mcp_server *s, const struct json *v, const char *what)
@@ -302,11 +324,32 @@ void mcp_server_read(struct mcp_server *s, const struct json *entry, const struc
     read_pairs(s, json_get(entry, "headers"), "headers", ": ", conf, &s->headers);
     read_names(s, json_get(tools, "allow"), "tools.allow", &s->allow);
     read_names(s, json_get(tools, "deny"), "tools.deny", &s->deny);
-    read_ms(s, entry, "timeout", 1000, &s->timeout_ms);
-    read_ms(s, entry, "startTimeout", 1, &s->start_ms);
-    s->inherits = s->scope != MCP_PROJECT && json_get_bool(entry, "inheritEnv", true);
-    s->always_loads = json_get_bool(entry, "alwaysLoad", false);
+    read_ms(s, entry, conf, "timeout", "MCP_TOOL_TIMEOUT", 1000, &s->timeout_ms);
+    read_ms(s, entry, conf, "startTimeout", "MCP_TIMEOUT", 1, &s->start_ms);
+    read_start(s, entry);
     read_login(s, entry);
+}
+
+static void add_part(struct buf *to, const char *text)
+{
+    buf_adds(to, text ? text : "");
+    buf_addc(to, '\0');
+}
+
+void mcp_server_digest(const struct mcp_server *s, char ret_hex[SHA256_HEX + 1])
+{
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    const struct strv *const lists[] = {&s->argv, &s->env, &s->headers};
+
+    buf_add(&all, buf_str(&s->entry));
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        add_part(&all, "");
+        for (size_t k = 0; k < lists[i]->len; k++)
+            add_part(&all, lists[i]->ptr[k]);
+    }
+    add_part(&all, s->url);
+    add_part(&all, s->cwd);
+    sha256_hex(buf_str(&all), ret_hex);
 }
 
 /* ---- All of them ---- */
@@ -380,35 +423,51 @@ static bool policy_matches(const struct json *rule, const struct mcp_server *s)
     return false;
 }
 
+/* What a list of policies says about a server. */
+struct policy {
+    bool has_match; /* any rule matches */
+    bool has_own;   /* one that names its command, or its URL */
+    bool wants_own; /* there are rules that name commands, or URLs, as it has one */
+};
+
 /* With only_managed, of a list that several levels have made, what the managed one says. */
-static bool policy_has(const struct conf *conf, const char *key, bool only_managed,
-                       const struct mcp_server *s)
+static struct policy policy_of(const struct conf *conf, const char *key, bool only_managed,
+                               const struct mcp_server *s)
 {
+    const char *own = s->type == MCP_STDIO ? "serverCommand" : "serverUrl";
+    struct policy ret = {0};
     size_t i = 0;
 
     JSON_EACH(conf_get(conf, key), rule) {
         CLEANUP(buf_release) struct buf element = BUF_INIT(200);
 
         buf_addf(&element, "%s.%zu", key, i++);
-        if (policy_matches(rule, s) && (!only_managed || conf_is_managed(conf, buf_cstr(&element))))
-            return true;
+        if (json_len(rule) != 1 || (only_managed && !conf_is_managed(conf, buf_cstr(&element))))
+            continue; /* it says nothing, or too much */
+        ret.wants_own = ret.wants_own || json_get(rule, own);
+        if (!policy_matches(rule, s))
+            continue;
+        ret.has_match = true;
+        ret.has_own = ret.has_own || json_get(rule, own);
     }
-    return false;
+    return ret;
 }
 
 static void apply_policy(struct loading *l, struct mcp_server *s)
 {
     bool only_managed = conf_get_bool(l->conf, "allowManagedMcpServersOnly", false);
+    struct policy denied, allowed;
 
     if (s->gate == MCP_BROKEN)
         return;
-    if (s->type == MCP_SDK) /* only a denial by name counts */
-        only_managed = false;
-    if (policy_has(l->conf, "deniedMcpServers", /*only_managed=*/false, s)) {
+    denied = policy_of(l->conf, "deniedMcpServers", /*only_managed=*/false, s);
+    allowed = policy_of(l->conf, "allowedMcpServers", only_managed, s);
+    if (denied.has_match) {
         s->gate = MCP_BLOCKED;
         s->problem = copy(STR("deniedMcpServers forbids it"));
-    } else if (s->type != MCP_SDK && (only_managed || conf_get(l->conf, "allowedMcpServers")) &&
-               !policy_has(l->conf, "allowedMcpServers", only_managed, s)) {
+    } else if (s->type != MCP_SDK && /* only a denial by name counts for these */
+               (only_managed || conf_get(l->conf, "allowedMcpServers")) &&
+               (allowed.wants_own ? !allowed.has_own : !allowed.has_match)) {
         s->gate = MCP_BLOCKED;
         s->problem = copy(STR("allowedMcpServers does not list it"));
     }

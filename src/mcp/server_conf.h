@@ -73,13 +73,16 @@ struct mcp_server {
     enum mcp_gate gate;
     char *problem; /* of BROKEN and BLOCKED: why; else NULL */
     enum mcp_type type;
-    struct strv argv;     /* stdio */
-    struct strv env;      /* "NAME=value" */
-    char *cwd;            /* NULL: the start folder */
-    bool inherits;        /* the user's environment; else only its harmless part */
-    char *url;            /* http, sse */
-    struct strv headers;  /* "Name: value" */
-    char *headers_helper; /* a command that prints more headers; NULL: none */
+    struct strv argv;      /* stdio */
+    struct strv env;       /* "NAME=value" */
+    char *cwd;             /* NULL: the start folder */
+    bool inherits;         /* the user's environment; else only its harmless part */
+    struct strv inherited; /* names of more variables */
+    bool is_confined;      /* its process runs in the sandbox of commands */
+    bool is_lazy;          /* it starts when it is first used */
+    char *url;             /* http, sse */
+    struct strv headers;   /* "Name: value" */
+    char *headers_helper;  /* a command that prints more headers; NULL: none */
     char *oauth_client_id, *oauth_scopes, *oauth_metadata_url; /* NULL: not said */
     int oauth_port;                                            /* 0: any */
     struct strv allow, deny;     /* raw names of tools; an empty allow list allows all */
@@ -121,6 +124,8 @@ void mcp_server_release(struct mcp_server *s);
  * policies. */
 void mcp_server_add(struct mcp_server *ret, struct str name, const struct json *entry,
                     const struct conf *conf);
+/* Another one whenever anything of the entry is, its variables included. */
+void mcp_server_digest(const struct mcp_server *s, char ret_hex[SHA256_HEX + 1]);
 bool mcp_name_is_fine(struct str name); /* [A-Za-z0-9_-]+ */
 
 /* Adds or replaces (entry: JSON text) or removes (entry empty) a server: of our own file for local

@@ -18,6 +18,7 @@ struct mail;
 struct mailbox;
 struct mcp_server;
 struct net;
+struct sandbox;
 struct sdk_link;
 struct strv;
 struct wire;
@@ -27,10 +28,11 @@ struct wire;
 
 struct wire_spec {
     const struct mcp_server *server;
-    const char *dir;  /* where a process works */
-    char *const *env; /* the user's */
-    const char *home; /* where tokens of logins are; NULL: nowhere */
-    const char *log;  /* file for what a process writes to standard error; NULL: nowhere */
+    const char *dir;         /* where a process works */
+    char *const *env;        /* the user's */
+    const char *home;        /* where tokens of logins are; NULL: nowhere */
+    struct sandbox *sandbox; /* of commands; NULL: there is none */
+    const char *log;         /* file for what a process writes to standard error; NULL: nowhere */
     struct net *net;
     struct sdk_link *link; /* to servers in the session's client; NULL: there is none */
     struct mailbox *mail;  /* the thread's own */

@@ -19,6 +19,7 @@
 #include "base/secret.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "guard/sandbox.h"
 #include "llm/door.h"
 #include "mcp/server_conf.h"
 #include "mcp/wire.h"
@@ -33,7 +34,8 @@ struct wire_stdio {
     struct wire wire;
     struct proc *proc;
     struct buf line;
-    struct buf last; /* of standard error, to say why it ended */
+    struct buf last;         /* of standard error, to say why it ended */
+    struct sandbox_job *job; /* NULL: it is not confined */
     int log;
     unsigned noise;
     bool is_over;
@@ -64,8 +66,9 @@ void wire_environment(const struct mcp_server *server, char *const *env, struct 
     for (char *const *e = env; e && *e; e++) {
         struct str name = str_first(str_of(*e), str_chr(str_of(*e), '='));
 
-        if (server->inherits ? !names_one_of(name, ours) && !door_holds_key(name)
-                             : names_one_of(name, harmless))
+        if (strv_has(&server->inherited, name) ||
+            (server->inherits ? !names_one_of(name, ours) && !door_holds_key(name)
+                              : names_one_of(name, harmless)))
             strv_adds(ret, *e);
     }
 }
@@ -240,6 +243,7 @@ static void stdio_free(struct wire *w)
         wire_await(w, clock_mono_ms() + LEAVE_MS, is_exit);
     }
     proc_unref(s->proc);
+    sandbox_job_free(s->job);
     fd_closep(&s->log);
     buf_release(&s->line);
     buf_release(&s->last);
@@ -248,6 +252,23 @@ static void stdio_free(struct wire *w)
 
 static const struct wire_kind stdio_kind = {
     .send = stdio_send, .mail = stdio_mail, .free = stdio_free};
+
+/* A server that wants to be confined does not run where nothing can confine it. */
+static int enter_sandbox(const struct wire_spec *spec, struct sandbox_job **ret, struct strv *env,
+                         struct err *err)
+{
+    CLEANUP(strv_release) struct strv inside = STRV_INIT;
+
+    if (sandbox_enter(spec->sandbox, ret, err) < 0)
+        return -1;
+    if (!*ret)
+        return err_set(err, ERR_UNSUPPORTED, "it wants a sandbox, and there is none: %s",
+                       spec->sandbox ? sandbox_why_not(spec->sandbox) : "sandbox.enabled is false");
+    sandbox_job_environ(*ret, strv_get(env), &inside);
+    strv_clear(env);
+    strv_add_all(env, &inside);
+    return 0;
+}
 
 struct wire *wire_stdio_new(const struct wire_spec *spec, struct err *err)
 {
@@ -262,6 +283,11 @@ struct wire *wire_stdio_new(const struct wire_spec *spec, struct err *err)
     };
 
     child_environment(spec, &env);
+    if (spec->server->is_confined && enter_sandbox(spec, &s->job, &env, err) < 0) {
+        free(s);
+        return NULL;
+    }
+    start.confine = sandbox_job_confine(s->job);
     start.envp = (const char *const *)strv_get(&env);
     s->wire.kind = &stdio_kind;
     s->wire.spec = *spec;
@@ -271,6 +297,7 @@ struct wire *wire_stdio_new(const struct wire_spec *spec, struct err *err)
                  ? open(spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)
                  : -1;
     s->proc = proc_start(&start, spec->mail, err);
+    sandbox_job_started(s->job);
     if (!s->proc) {
         stdio_free(&s->wire);
         return NULL;

@@ -390,6 +390,8 @@ static int take_initialize(struct control_call *call, struct err *err)
     if (take_members(call, err) < 0)
         return -1;
     call->session->is_initialized = true;
+    if (call->owner)
+        peer_answer_forms(call->peer);
     host_ask_start(call->session->host);
     return 0;
 }

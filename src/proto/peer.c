@@ -42,6 +42,7 @@ struct peer {
     struct observer *observer;
     unsigned observer_flags;
     struct ask_front *front;
+    bool has_forms;      /* it is asked forms alone */
     VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
     bool was_asked;      /* in the session that it has left */
@@ -326,8 +327,19 @@ bool peer_last_is_error(const struct peer *p)
 
 void peer_answer_asks(struct peer *p)
 {
-    if (!p->front)
-        p->front = asks_join(host_asks(p->spec.session->host), p->spec.mailbox);
+    if (p->front && !p->has_forms)
+        return;
+    ask_front_leave(p->front);
+    p->has_forms = false;
+    p->front = asks_join(host_asks(p->spec.session->host), p->spec.mailbox);
+}
+
+void peer_answer_forms(struct peer *p)
+{
+    if (p->front)
+        return;
+    p->has_forms = true;
+    p->front = asks_join_forms(host_asks(p->spec.session->host), p->spec.mailbox);
 }
 
 /* False: it is not one that waits for this client's answer. */
@@ -387,6 +399,53 @@ static void peer_write_description(struct jw *w, struct str input)
         jw_kstr(w, "description", json_get_str(v, "description"));
 }
 
+/* A form of an MCP server. property_order: clients keep objects in an order of their own. */
+static void peer_write_form(struct jw *w, const struct ask *ask)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *form = NULL;
+
+    if (json_parse(&arena, ask->input, &form, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        form = NULL;
+    jw_kcstr(w, "subtype", "elicitation");
+    JSON_EACH(form, member) {
+        jw_key_str(w, json_key(member));
+        jw_json(w, member);
+    }
+    if (!json_get(form, "requested_schema"))
+        return;
+    jw_key(w, "property_order");
+    jw_array(w);
+    JSON_EACH(json_path(form, "requested_schema.properties"), p) {
+        jw_str(w, json_key(p));
+    }
+    jw_array_end(w);
+}
+
+static void peer_write_question(struct jw *w, const struct ask *ask)
+{
+    jw_kcstr(w, "subtype", "can_use_tool");
+    jw_kstr(w, "tool_name", ask->tool_name);
+    jw_kraw(w, "input", ask->input.len ? ask->input : STR("{}"));
+    jw_kstr(w, "display_name", ask->tool_name);
+    peer_write_description(w, ask->input);
+    if (ask->suggestions.len)
+        jw_kraw(w, "permission_suggestions", ask->suggestions);
+    if (ask->effects.len)
+        jw_kraw(w, "effects", ask->effects);
+    if (ask->blocked_path.len)
+        jw_kstr(w, "blocked_path", ask->blocked_path);
+    if (ask->reason.len)
+        jw_kstr(w, "decision_reason", ask->reason);
+    if (ask->reason_type)
+        jw_kcstr(w, "decision_reason_type", ask->reason_type);
+    if (ask->needs_person)
+        jw_kbool(w, "requires_user_interaction", true);
+    jw_kstr(w, "tool_use_id", ask->tool_use_id);
+    if (!identity_is_main(&ask->by))
+        jw_kcstr(w, "agent_id", ask->by.agent);
+}
+
 static void peer_show_ask(struct peer *p, const struct ask_mail *m)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(PEER_MAX_OUT);
@@ -407,29 +466,34 @@ static void peer_show_ask(struct peer *p, const struct ask_mail *m)
     buf_adds(&line, "\"request\":");
     jw_init(&w, &line, JW_CLEAN);
     jw_object(&w);
-    jw_kcstr(&w, "subtype", "can_use_tool");
-    jw_kstr(&w, "tool_name", ask->tool_name);
-    jw_kraw(&w, "input", ask->input.len ? ask->input : STR("{}"));
-    jw_kstr(&w, "display_name", ask->tool_name);
-    peer_write_description(&w, ask->input);
-    if (ask->suggestions.len)
-        jw_kraw(&w, "permission_suggestions", ask->suggestions);
-    if (ask->effects.len)
-        jw_kraw(&w, "effects", ask->effects);
-    if (ask->blocked_path.len)
-        jw_kstr(&w, "blocked_path", ask->blocked_path);
-    if (ask->reason.len)
-        jw_kstr(&w, "decision_reason", ask->reason);
-    if (ask->reason_type)
-        jw_kcstr(&w, "decision_reason_type", ask->reason_type);
-    if (ask->needs_person)
-        jw_kbool(&w, "requires_user_interaction", true);
-    jw_kstr(&w, "tool_use_id", ask->tool_use_id);
-    if (!identity_is_main(&ask->by))
-        jw_kcstr(&w, "agent_id", ask->by.agent);
+    if (ask->kind == ASK_ELICITATION)
+        peer_write_form(&w, ask);
+    else
+        peer_write_question(&w, ask);
     jw_object_end(&w);
     buf_adds(&line, "}\n");
     peer_send(p, &line);
+}
+
+/* The answer to a form: {"action": "accept" | "decline" | "cancel", "content"?}. */
+static bool peer_take_form(struct peer *p, uint64_t id, const struct json *answer)
+{
+    struct ask_answer a = ASK_ANSWER_INIT;
+    struct jw w;
+
+    a.allowed = str_is(json_get_str(answer, "action"), "accept");
+    jw_init(&w, &a.input, 0);
+    jw_object(&w);
+    jw_kstr(&w, "action", json_get_str(answer, "action"));
+    if (json_is(json_get(answer, "content"), JSON_OBJECT))
+        jw_kjson(&w, "content", json_get(answer, "content"));
+    jw_object_end(&w);
+    if (a.input.over) {
+        ask_answer_release(&a);
+        return asks_fail(host_asks(p->spec.session->host), p->front, id,
+                         STR("the answer is too long"));
+    }
+    return asks_answer(host_asks(p->spec.session->host), p->front, id, &a);
 }
 
 /* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
@@ -442,6 +506,8 @@ static bool peer_take_answer(struct peer *p, uint64_t id, const struct json *ans
     const struct json *input = json_get(answer, "updatedInput");
     const struct json *permissions = json_get(answer, "updatedPermissions");
 
+    if (!behavior.len && str_is_word_of(json_get_str(answer, "action"), "accept decline cancel"))
+        return peer_take_form(p, id, answer);
     if (!str_is(behavior, "allow") && !str_is(behavior, "deny"))
         return asks_fail(asks, p->front, id,
                          STR("the answer has no behavior \"allow\" or \"deny\""));

@@ -91,6 +91,8 @@ void peer_free(struct peer *p);
 void peer_observe(struct peer *p, uint64_t from, unsigned flags);
 /* Begins to be asked for permissions. */
 void peer_answer_asks(struct peer *p);
+/* The same for forms of MCP servers alone, unless it may be asked everything. */
+void peer_answer_forms(struct peer *p);
 /* Is not asked any more; what it was asked and has not answered is taken back. */
 void peer_stop_asks(struct peer *p);
 /* Asks that are no longer needed are withdrawn now, not when the mail about it is read. */

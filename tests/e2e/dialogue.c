@@ -152,6 +152,8 @@ static void start(struct talk *t, const char *tenax)
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     CLEANUP(strv_release) struct strv envp = STRV_INIT;
     CLEANUP(mem_freep) char *scenario = NULL;
+    CLEANUP(mem_freep) char *self = path_real(tenax);
+    CLEANUP(mem_freep) char *programs = path_dirname(self);
     int in[2];
     int out[2];
 
@@ -180,7 +182,7 @@ static void start(struct talk *t, const char *tenax)
     strv_addf(&argv, "-C%s", t->dir);
     strv_add_all(&argv, &t->options);
     strv_addf(&envp, "HOME=%s", t->dir);
-    strv_adds(&envp, "PATH=/usr/bin:/bin");
+    strv_addf(&envp, "PATH=%s/../tests/fake:/usr/bin:/bin", programs); /* fake-mcp */
     strv_adds(&envp, PLANTED_TOKEN);
     strv_adds(&envp, "ANTHROPIC_API_KEY=sk-ant-e2e-0123456789");
     strv_adds(&envp, "TENAX_TEST_IDS=1");
@@ -377,6 +379,8 @@ static void clean_up(const struct talk *t)
     CLEANUP(mem_freep) char *sessions = path_join(t->dir, ".tenax/projects");
     CLEANUP(mem_freep) char *goals = path_join(t->dir, ".tenax/goals");
     CLEANUP(mem_freep) char *events = path_join(t->dir, ".tenax/events");
+    CLEANUP(mem_freep) char *logs = path_join(t->dir, ".tenax/logs");
+    CLEANUP(mem_freep) char *cache = path_join(t->dir, ".tenax/cache");
     CLEANUP(mem_freep) char *running = path_join(t->dir, ".tenax/run");
     CLEANUP(mem_freep) char *home = path_join(t->dir, ".tenax");
 
@@ -389,6 +393,8 @@ static void clean_up(const struct talk *t)
     (void)nftw(sessions, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(goals, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(events, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(logs, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(cache, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)rmdir(running); /* no process runs: it is empty */
     (void)rmdir(home);
     if (rmdir(t->dir) < 0)

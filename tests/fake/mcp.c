@@ -3,13 +3,15 @@
  *
  *   resources tools none, resources manual and logo, instructions
  *   prompts   tools none, prompts greet (name, about) and talk
- *   (none)    tools echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers 10
- * s later, with progress) noise     writes lines that are no messages all the time      silent
- * answers nothing exits     ends with code 3 and a word about it                huge     sends a
- * message of 20 MB ids       answers with ids that nobody asked for, first       twice    answers
- * everything twice cursors   its list of tools has no end                        schemas  tools
- * whose schemas cannot be offered, and one late      connects after 300 ms refuses  answers
- * initialize with an error
+ *   modern    speaks 2026-07-28 alone; tools echo, and ask, which wants a form first
+ *   asks      tools sample, form, page, need_page, roots, log: each asks the client, and answers
+ * with what it got rug FILE  one tool, whose description is the content of the file (none)    tools
+ * echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers 10 s later, with
+ * progress) noise     writes lines that are no messages all the time      silent answers nothing
+ * exits     ends with code 3 and a word about it                huge     sends a message of 20 MB
+ * ids       answers with ids that nobody asked for, first       twice    answers everything twice
+ * cursors   its list of tools has no end                        schemas  tools whose schemas cannot
+ * be offered, and one late      connects after 300 ms refuses  answers initialize with an error
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -20,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "json/json.h"
 #include "json/jw.h"
 
@@ -56,9 +59,36 @@ static void answer(struct str id, const char *fmt, ...)
     "{\"name\":\"" name "\",\"description\":\"" about "\",\"inputSchema\":" schema "}"
 #define ANY "{\"type\":\"object\",\"properties\":{}}"
 
+static const char *rug_file;
+
+static void list_rug(struct str id)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf json = BUF_INIT(1 << 20);
+    struct jw w;
+
+    (void)file_slurp(rug_file, 1 << 20, &text, NULL);
+    jw_init(&w, &json, 0);
+    jw_str(&w, str_trim(buf_str(&text)));
+    answer(id,
+           "\"result\":{\"tools\":[{\"name\":\"add\",\"description\":%s,\"inputSchema\":" ANY "}]}",
+           buf_cstr(&json));
+}
+
 static void list_tools(struct str id)
 {
-    if (strcmp(kind, "cursors") == 0) {
+    if (strcmp(kind, "asks") == 0) {
+        answer(id, "\"result\":{\"tools\":[%s,%s,%s,%s,%s,%s,%s]}",
+               TOOL("sample", "Asks a model", ANY), TOOL("form", "Asks a form", ANY),
+               TOOL("page", "Opens a page", ANY), TOOL("script", "Opens a script", ANY),
+               TOOL("need_page", "Needs a page first", ANY), TOOL("roots", "Asks for folders", ANY),
+               TOOL("log", "Complains", ANY));
+    } else if (strcmp(kind, "modern") == 0) {
+        answer(id, "\"result\":{\"resultType\":\"complete\",\"tools\":[%s,%s]}",
+               TOOL("echo", "Says the same", ANY), TOOL("ask", "Asks a form", ANY));
+    } else if (strcmp(kind, "rug") == 0) {
+        list_rug(id);
+    } else if (strcmp(kind, "cursors") == 0) {
         answer(id, "\"result\":{\"tools\":[],\"nextCursor\":\"more\"}");
     } else if (strcmp(kind, "schemas") == 0) {
         answer(
@@ -95,11 +125,115 @@ static void say_env(struct str id)
     answer(id, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}", buf_cstr(&names));
 }
 
+static void say_text(struct str id, struct str text)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct jw w;
+
+    jw_init(&w, &json, 0);
+    jw_str(&w, text);
+    answer(id, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":%s}]}", buf_cstr(&json));
+}
+
+/* Sends a request to the client and waits for the answer to it, whatever else comes. */
+static void ask_client(const char *method, const char *params, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t n;
+
+    buf_addf(&line, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\",\"params\":%s}", method,
+             params);
+    put(buf_str(&line));
+    while (!ret->len && (n = getline(&text, &size, stdin)) > 0) {
+        CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+        const struct json *m = NULL;
+
+        if (json_parse(&arena, str_trim(str_make(text, (size_t)n)), &m, NULL, NULL) == 0 &&
+            str_is(json_get_str(m, "id"), "q"))
+            buf_add(ret, json_raw(json_get(m, json_get(m, "result") ? "result" : "error")));
+    }
+    free(text);
+}
+
+#define FORM                                                                                       \
+    "{\"message\":\"Which one?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{"        \
+    "\"colour\":{\"type\":\"string\",\"default\":\"green\"}}}}"
+#define PAGE                                                                                       \
+    "{\"mode\":\"url\",\"message\":\"Open "                                                        \
+    "it\",\"url\":\"http://localhost:9/x\",\"elicitationId\":"                                     \
+    "\"e1\"}"
+
+static void call_asking(struct str id, struct str name)
+{
+    CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
+    static bool was_told;
+
+    if (str_is(name, "need_page") && !was_told) {
+        was_told = true;
+        answer(id, "\"error\":{\"code\":-32042,\"message\":\"a page first\",\"data\":{"
+                   "\"elicitations\":[" PAGE "]}}");
+        put(STR(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/elicitation/complete\",\"params\":{"
+            "\"elicitationId\":\"e1\"}}"));
+        return;
+    }
+    if (str_is(name, "need_page")) {
+        buf_adds(&got, "the page was there");
+    } else if (str_is(name, "log")) {
+        put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":"
+                "\"error\",\"data\":\"the disk\\u001b[31m is full\"}}"));
+        buf_adds(&got, "logged");
+    } else if (str_is(name, "sample")) {
+        ask_client("sampling/createMessage",
+                   "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
+                   "\"Name a colour.\"}}],\"maxTokens\":50}",
+                   &got);
+    } else if (str_is(name, "roots")) {
+        ask_client("roots/list", "{}", &got);
+    } else if (str_is(name, "script")) {
+        ask_client("elicitation/create",
+                   "{\"mode\":\"url\",\"message\":\"x\",\"url\":\"javascript:alert(1)\","
+                   "\"elicitationId\":\"e2\"}",
+                   &got);
+    } else {
+        ask_client("elicitation/create", str_is(name, "page") ? PAGE : FORM, &got);
+    }
+    say_text(id, buf_str(&got));
+}
+
+/* The form comes as a result; the request that brings the answers must have the state. */
+static void call_modern(struct str id, const struct json *params)
+{
+    const struct json *got = json_get(params, "inputResponses");
+
+    if (!json_get(json_get(params, "_meta"), "io.modelcontextprotocol/protocolVersion"))
+        answer(id, "\"error\":{\"code\":-32602,\"message\":\"who are you?\"}");
+    else if (!str_is(json_get_str(params, "name"), "ask"))
+        say_text(id, json_get_str(json_get(params, "arguments"), "text"));
+    else if (got && str_is(json_get_str(params, "requestState"), "s1"))
+        say_text(id, json_raw(got));
+    else
+        answer(id,
+               "\"result\":{\"resultType\":\"input_required\",\"requestState\":\"s1\","
+               "\"inputRequests\":{\"first\":{\"method\":\"elicitation/create\",\"params\":" FORM
+               "},\"second\":{\"method\":\"roots/list\"}}}");
+}
+
 static void call(struct str id, const struct json *params)
 {
     struct str name = json_get_str(params, "name");
     const struct json *args = json_get(params, "arguments");
 
+    if (strcmp(kind, "asks") == 0) {
+        call_asking(id, name);
+        return;
+    }
+    if (strcmp(kind, "modern") == 0) {
+        call_modern(id, params);
+        return;
+    }
     if (str_is(name, "echo")) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
         struct jw w;
@@ -210,7 +344,16 @@ static void take(struct str line)
         putchar('\n');
         fflush(stdout);
     }
-    if (strcmp(kind, "refuses") == 0)
+    if (strcmp(kind, "modern") == 0 && str_is(method, "server/discover"))
+        answer(id, "\"result\":{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],"
+                   "\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"fake\",\"version\":"
+                   "\"2\"}}");
+    else if (strcmp(kind, "modern") == 0 && str_is(method, "subscriptions/listen"))
+        put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
+                "\"params\":{\"notifications\":{\"toolsListChanged\":true}}}"));
+    else if (strcmp(kind, "modern") == 0 && str_is(method, "initialize"))
+        answer(id, "\"error\":{\"code\":-32601,\"message\":\"not any more\"}");
+    else if (strcmp(kind, "refuses") == 0)
         answer(id, "\"error\":{\"code\":-32600,\"message\":\"not today\"}");
     else if (str_is(method, "initialize") && strcmp(kind, "resources") == 0)
         answer(id,
@@ -250,6 +393,7 @@ int main(int argc, char **argv)
     ssize_t n;
 
     kind = argc > 1 ? argv[1] : "";
+    rug_file = argc > 2 ? argv[2] : "/dev/null";
     if (strcmp(kind, "exits") == 0) {
         fputs("the database is missing\n", stderr);
         return 3;
