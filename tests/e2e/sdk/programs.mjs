@@ -123,51 +123,48 @@ async function until(what, found) {
 }
 const has = (path, pattern) => existsSync(path) && pattern.test(readFileSync(path, 'utf8'));
 
-if (existsSync(bin('ccstatusline')))
-    test('ccstatusline shows the model and the tokens of a session in a terminal', async (t) => {
-        await t.model('step\n sticky\n usage input=12345 output=77\n text Hello there.\n');
-        t.file('../home/.tenax/settings.json', JSON.stringify({ statusLine: { type: 'command', command: `${bin('ccstatusline')} >${t.root}/line.new && mv ${t.root}/line.new ${t.root}/line && cat ${t.root}/line` } }));
-        const child = spawn('script', ['-qec', `stty rows 24 cols 100; exec ${tenax} --trust --model claude-sonnet-4-5`, '/dev/null'], { cwd: t.dir, env: { ...t.env(), TERM: 'xterm-256color' }, stdio: ['pipe', 'pipe', 'ignore'] });
-        let screen = '';
-        child.stdout.on('data', (d) => (screen += d));
-        const ended = once(child, 'close');
-        try {
-            await until('the model in the status line', () => has(join(t.root, 'line'), /claude-sonnet-4-5|Sonnet/));
-            child.stdin.write('hello\r');
-            await until('the tokens in the status line', () => has(join(t.root, 'line'), /12\.[34]k/));
-            await until('the status line on the screen', () => /12\.[34]k/.test(screen));
-            child.stdin.write('\x04');
-            await Promise.race([ended, until('the end', () => child.exitCode !== null)]);
-        } finally {
-            child.kill('SIGKILL');
-        }
-    });
+test('ccstatusline shows the model and the tokens of a session in a terminal', async (t) => {
+    await t.model('step\n sticky\n usage input=12345 output=77\n text Hello there.\n');
+    t.file('../home/.tenax/settings.json', JSON.stringify({ statusLine: { type: 'command', command: `${bin('ccstatusline')} >${t.root}/line.new && mv ${t.root}/line.new ${t.root}/line && cat ${t.root}/line` } }));
+    const child = spawn('script', ['-qec', `stty rows 24 cols 100; exec ${tenax} --trust --model claude-sonnet-4-5`, '/dev/null'], { cwd: t.dir, env: { ...t.env(), TERM: 'xterm-256color' }, stdio: ['pipe', 'pipe', 'ignore'] });
+    let screen = '';
+    child.stdout.on('data', (d) => (screen += d));
+    const ended = once(child, 'close');
+    try {
+        await until('the model in the status line', () => has(join(t.root, 'line'), /claude-sonnet-4-5|Sonnet/));
+        child.stdin.write('hello\r');
+        await until('the tokens in the status line', () => has(join(t.root, 'line'), /12\.[34]k/));
+        await until('the status line on the screen', () => /12\.[34]k/.test(screen));
+        child.stdin.write('\x04');
+        await Promise.race([ended, until('the end', () => child.exitCode !== null)]);
+    } finally {
+        child.kill('SIGKILL');
+    }
+});
 
-if (existsSync(bin('ccr')))
-    test('claude-code-router starts tenax and answers for another provider', async (t) => {
-        await t.model(ok, { left: true });
-        const port = 20000 + (process.pid % 20000);
-        t.file('../home/.claude-code-router/config.json', JSON.stringify({
-            PORT: port, LOG: false, NON_INTERACTIVE_MODE: true,
-            Providers: [{ name: 'fake', api_base_url: `${t.base}/v1/chat/completions`, api_key: 'sk-x', models: ['gpt-4o'] }],
-            Router: { default: 'fake,gpt-4o' },
-        }));
-        const env = { CLAUDE_PATH: tenax, ANTHROPIC_BASE_URL: '', ANTHROPIC_API_KEY: '' };
-        try {
-            const out = await t.run(bin('ccr'), ['code', '-p', 'say hi'], env);
-            assert.match(out, /All is well\./);
-            assert.equal(t.requests().at(-1).model, 'gpt-4o');
-        } finally {
-            await t.run(bin('ccr'), ['stop'], env);
-        }
-        t.check_history = () => {};
-    });
+test('claude-code-router starts tenax and answers for another provider', async (t) => {
+    await t.model(ok, { left: true });
+    const port = 20000 + (process.pid % 20000);
+    t.file('../home/.claude-code-router/config.json', JSON.stringify({
+        PORT: port, LOG: false, NON_INTERACTIVE_MODE: true,
+        Providers: [{ name: 'fake', api_base_url: `${t.base}/v1/chat/completions`, api_key: 'sk-x', models: ['gpt-4o'] }],
+        Router: { default: 'fake,gpt-4o' },
+    }));
+    const env = { CLAUDE_PATH: tenax, ANTHROPIC_BASE_URL: '', ANTHROPIC_API_KEY: '' };
+    try {
+        const out = await t.run(bin('ccr'), ['code', '-p', 'say hi'], env);
+        assert.match(out, /All is well\./);
+        assert.equal(t.requests().at(-1).model, 'gpt-4o');
+    } finally {
+        await t.run(bin('ccr'), ['stop'], env);
+    }
+    t.check_history = () => {};
+});
 
-if (existsSync(bin('tdd-guard')))
-    test('tdd-guard asks tenax as its model, and its refusal stops a write', async (t) => {
-        const guard = [{ matcher: 'Write|Edit|MultiEdit|TodoWrite', hooks: [{ type: 'command', command: bin('tdd-guard') }] }];
-        t.file('.claude/settings.json', JSON.stringify({ hooks: { PreToolUse: guard, UserPromptSubmit: guard, SessionStart: guard } }));
-        await t.model(`step
+test('tdd-guard asks tenax as its model, and its refusal stops a write', async (t) => {
+    const guard = [{ matcher: 'Write|Edit|MultiEdit|TodoWrite', hooks: [{ type: 'command', command: bin('tdd-guard') }] }];
+    t.file('.claude/settings.json', JSON.stringify({ hooks: { PreToolUse: guard, UserPromptSubmit: guard, SessionStart: guard } }));
+    await t.model(`step
  if-prompt "make it"
  call Write {"file_path": "sum.py", "content": "def sum(a, b):\\n    return a + b\\n"}
 step
@@ -177,24 +174,22 @@ step
  if-result "failing test first"
  text Blocked.
 `);
-        const out = await t.run(tenax, ['-p', 'make it', '--trust', '--permission-mode', 'acceptEdits'], { ...as_claude(t), USE_SYSTEM_CLAUDE: 'true' });
-        assert.match(out, /Blocked\./);
-        assert.ok(!existsSync(join(t.dir, 'sum.py')));
-    });
+    const out = await t.run(tenax, ['-p', 'make it', '--trust', '--permission-mode', 'acceptEdits'], { ...as_claude(t), USE_SYSTEM_CLAUDE: 'true' });
+    assert.match(out, /Blocked\./);
+    assert.ok(!existsSync(join(t.dir, 'sum.py')));
+});
 
-// Too large to install for a test (780 MB): where it is, TENAX_CLAUDE_FLOW names its folder.
-const flow = process.env.TENAX_CLAUDE_FLOW;
-if (flow && existsSync(join(flow, '.claude/settings.json')))
-    test('the hooks and commands of claude-flow work as they are', async (t) => {
-        cpSync(join(flow, '.claude'), join(t.dir, '.claude'), { recursive: true });
-        await t.model('step\n call Bash {"command": "echo fine"}\nstep\n text Done.\n');
-        const out = await t.run(tenax, ['-p', 'go', '--trust', '--session-id', ID, '--allowedTools', 'Bash(echo:*)', '--output-format', 'stream-json', '--verbose', '--include-hook-events', '--model', 'claude-sonnet-4-5']);
-        const lines = out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
-        assert.equal(lines.at(-1).result, 'Done.');
-        const hooks = lines.filter((l) => l.subtype === 'hook_response');
-        assert.ok(hooks.length >= 4, `${hooks.length} hooks`);
-        assert.deepEqual(hooks.filter((h) => h.outcome !== 'success').map((h) => h.hook_name), []);
-        assert.ok(lines.find((l) => l.subtype === 'init').slash_commands.length > 60);
-    });
+const flow = join(installed, 'flow');
+test('the hooks and commands of claude-flow work as they are', async (t) => {
+    cpSync(join(flow, '.claude'), join(t.dir, '.claude'), { recursive: true });
+    await t.model('step\n call Bash {"command": "echo fine"}\nstep\n text Done.\n');
+    const out = await t.run(tenax, ['-p', 'go', '--trust', '--session-id', ID, '--allowedTools', 'Bash(echo:*)', '--output-format', 'stream-json', '--verbose', '--include-hook-events', '--model', 'claude-sonnet-4-5']);
+    const lines = out.split('\n').filter(Boolean).map((l) => JSON.parse(l));
+    assert.equal(lines.at(-1).result, 'Done.');
+    const hooks = lines.filter((l) => l.subtype === 'hook_response');
+    assert.ok(hooks.length >= 4, `${hooks.length} hooks`);
+    assert.deepEqual(hooks.filter((h) => h.outcome !== 'success').map((h) => h.hook_name), []);
+    assert.ok(lines.find((l) => l.subtype === 'init').slash_commands.length > 60);
+});
 
 process.exit((await run_cases(process.argv.slice(4), 2)) ? 1 : 0);
