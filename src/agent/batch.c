@@ -194,6 +194,10 @@ static void batch_emit_done(struct batch *b, const struct call *c, const struct 
     e->data = arena_str(&e->arena, data);
     e->duration_ms = c ? c->duration_ms : 0;
     e->error = c && batch_is_denied(c) ? ERR_DENIED : ERR_NONE;
+    if (c) {
+        e->decider = c->decider;
+        e->decided_by = c->decided_by;
+    }
     if (c && batch_is_denied(c) && c->denied_by) {
         e->denied_by = c->denied_by;
         e->show = arena_str(&e->arena, buf_str(&c->denied_why));

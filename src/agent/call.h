@@ -61,8 +61,11 @@ struct call {
     struct buf effects; /* JSON: what it would change or reach (guard/trial.h); empty = unknown */
     bool ran;           /* its handler was called */
     bool denied;
-    const char *denied_by; /* ask.h's reason_type if it was denied without asking; NULL = the user
-                              denied it */
+    /* who decided that it runs or not: "config", "hook", "user_temporary", "user_reject",
+     * "user_abort"; NULL = nobody yet */
+    const char *decider;
+    const char *decided_by; /* ask.h's reason_type; NULL = the user gave none */
+    const char *denied_by; /* the same if it was denied without asking; NULL = the user denied it */
     struct buf denied_why;
     bool unanswered; /* denied because there was no user to ask */
     bool stop_turn;  /* a hook returned "continue": false */
@@ -118,6 +121,8 @@ void call_fail(struct call *c, const char *fmt, ...)
     /* Replaces the result by this error. */
     PRINTF_LIKE(2, 3);
 void call_deny(struct call *c, struct str why);
+/* Call it after a denial that the user was not asked about. */
+void call_tell_denied(struct call *c, const struct permit_answer *answer);
 int call_set_input(struct call *c, struct str json,
                    /* Fails if the input does not fit the schema. */
                    struct err *err);

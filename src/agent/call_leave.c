@@ -16,6 +16,12 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 
+static void call_decided(struct call *c, const char *decider, const char *reason_type)
+{
+    c->decider = decider;
+    c->decided_by = reason_type;
+}
+
 /* Runs the PreToolUse hooks. 0 with their decision; -1 if the call already has its result. */
 static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_reason)
 {
@@ -43,6 +49,7 @@ static int call_before(struct call *c, enum hook_decision *ret, struct buf *ret_
         return -1;
     }
     if (o.stop || o.decision == HOOK_DENY) {
+        call_decided(c, "hook", "hook");
         call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
         return -1;
     }
@@ -81,7 +88,7 @@ static void call_update_permissions(struct call *c, struct str json)
 
 /* Runs PermissionDenied hooks. In auto mode they are observers: they may let the model try again,
  * but this call stays denied. answer: the reason for a denial without asking the user. */
-static void call_tell_denied(struct call *c, const struct permit_answer *answer)
+void call_tell_denied(struct call *c, const struct permit_answer *answer)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
     CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
@@ -90,6 +97,7 @@ static void call_tell_denied(struct call *c, const struct permit_answer *answer)
     struct jw w;
 
     c->denied_by = answer->reason_type ? answer->reason_type : "other";
+    call_decided(c, "config", c->denied_by);
     buf_clear(&c->denied_why);
     buf_adds(&c->denied_why, answer->reason);
     if (permit_mode(c->agent->spec.permit) != MODE_AUTO ||
@@ -150,6 +158,8 @@ static int call_ask_hooks(struct call *c, struct str suggestions)
     (void)agent_hook_run(c->agent, HOOK_PERMISSION_REQUEST, c->name, buf_str(&json), c, c->cancel,
                          &o, &err);
     call_heed(c, &o);
+    if (o.stop || o.decision == HOOK_DENY || o.decision == HOOK_ALLOW)
+        call_decided(c, "hook", "hook");
     if (o.stop || o.decision == HOOK_DENY) {
         c->interrupt = o.interrupt;
         call_deny(c, o.reason.len ? buf_str(&o.reason) : STR("A hook refused this call."));
@@ -268,12 +278,14 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
         call_tell_denied(c, why);
         return -1;
     case ERR_CANCELLED:
+        call_decided(c, "user_abort", NULL);
         call_deny(c, STR("The call was interrupted while it waited for approval."));
         return -1;
     default:
         call_deny(c, str_of(err.text));
         return -1;
     }
+    call_decided(c, answer.allowed ? "user_temporary" : "user_reject", NULL);
     if (!answer.allowed) {
         c->interrupt = answer.interrupt;
         call_deny(c, answer.message.len ? buf_str(&answer.message)
@@ -294,6 +306,10 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
 
     call_subject(c, &subject);
     permit_check(c->agent->spec.permit, &subject, c->flags, &answer);
+    if (hooks_say == HOOK_ALLOW)
+        call_decided(c, "hook", "hook");
+    else
+        call_decided(c, "config", answer.reason_type);
     /* A hook that wants the user to be asked has doubts about the command, not about its effects.
      */
     if (answer.has_trial && hooks_say != HOOK_ALLOW && hooks_say != HOOK_ASK) {
@@ -303,7 +319,6 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
         case CALL_ALLOWED:
             return 0;
         case CALL_REFUSED:
-            call_tell_denied(c, &answer);
             return -1;
         case CALL_UNTRIED:
             break;

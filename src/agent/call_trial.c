@@ -78,6 +78,7 @@ static enum call_tried refuse(struct call *c, const struct permit_answer *answer
     else
         buf_adds(&text, answer->reason);
     call_deny(c, buf_str(&text));
+    call_tell_denied(c, answer);
     return CALL_REFUSED;
 }
 
@@ -186,8 +187,10 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
         return throw_away(c, e);
     effects_write(e, &c->effects);
     judge_effects(c, e, &answer);
-    if (answer.verdict == PERMIT_ALLOW)
+    if (answer.verdict == PERMIT_ALLOW) {
+        c->decided_by = answer.reason_type;
         return apply(c, t);
+    }
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked)
             say_changes(e, &answer);

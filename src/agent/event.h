@@ -49,7 +49,8 @@ enum event_kind {
                             is_error: it has stopped running, TOOL_DONE follows in order */
     EVENT_TOOL_DONE, /* id, name, is_error, error: ERR_DENIED: it was not allowed to run, json: the
                         tool_result block, text: its text, data: structured result (JSON) or empty,
-                        duration_ms; denied_by and show: if it was denied without asking, the
+                        duration_ms; decider and decided_by (agent/call.h); denied_by and show:
+                        if it was denied without asking, the
                         reason_type and the reason */
     EVENT_USER,    /* json: a message {"role":"user","content"} that entered the conversation, other
                       than tool results; text; id: uuid of its input; user; show: the files attached to
@@ -86,8 +87,8 @@ enum event_kind {
     EVENT_ACTIVE_GOAL, /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as it
                           is now, or null */
     EVENT_COMMAND, /* name: of a slash command, text: its output, data: the same with SGR codes or
-                      empty, is_error; state: IDLE: a TURN_DONE with the same text follows, RUNNING:
-                      a turn runs or begins */
+                      empty, is_markdown: the model wrote it, is_error; state: IDLE: a TURN_DONE
+                      with the same text follows, RUNNING: a turn runs or begins */
     EVENT_COMMAND_PROGRESS, /* name: of the running command, text: its latest output, replaces the
                                previous text */
     EVENT_NOTICE, /* level, text: a message for the user; id: the input that was dropped because of
@@ -232,6 +233,7 @@ struct event {
     struct str show;   /* of hooks, tasks and input: text for the user */
     struct str agents; /* with TURN_STARTED: JSON array of the agent types that can be started */
     bool is_error, aborted, ended;
+    bool is_markdown;
     bool is_named; /* of an input: its uuid was chosen by the client */
     bool has_code; /* of a hook's command */
     int code;
@@ -240,6 +242,7 @@ struct event {
     enum event_level level;
     const char *mode;
     const char *denied_by; /* as ask.h's reason_type; NULL: not denied, or by the user */
+    const char *decider, *decided_by;
     enum llm_stop stop;
     struct llm_usage usage;
     int64_t ttft_ms, duration_ms, delay_ms;

@@ -127,6 +127,13 @@ struct str str_trim(struct str s)
     return s;
 }
 
+struct str str_chomp(struct str s)
+{
+    while (s.len && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == '\r'))
+        s.len--;
+    return s;
+}
+
 bool str_cut(struct str *rest, char sep, struct str *ret)
 {
     size_t at;

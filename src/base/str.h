@@ -64,7 +64,8 @@ static inline bool str_is_alnum(char c)
 /* Whether it is one of these words, which spaces separate: "sh bash zsh". */
 bool str_is_word_of(struct str s, const char *words);
 
-struct str str_trim(struct str s); /* without ASCII white space at both ends */
+struct str str_chomp(struct str s); /* without line breaks at its end */
+struct str str_trim(struct str s);  /* without ASCII white space at both ends */
 
 /* Cuts the part before sep off *rest into *ret; false when *rest was used up. "a,,b"
  * gives three. */

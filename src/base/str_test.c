@@ -156,6 +156,8 @@ static void searches(void **state)
     assert_false(str_ends(STR("d"), STR("ld")));
     assert_true(str_is(str_trim(STR(" \t x y \n")), "x y"));
     assert_true(str_is(str_trim(STR("\n\n")), ""));
+    assert_true(str_is(str_chomp(STR("\n x\r\n\n")), "\n x"));
+    assert_true(str_is(str_chomp(STR("\n")), ""));
     assert_true(str_cmp(STR("a"), STR("ab")) < 0);
     assert_true(str_cmp(STR("b"), STR("ab")) > 0);
     assert_int_equal(str_cmp(STR(""), STR("")), 0);

@@ -401,6 +401,28 @@ static void render_denied(const struct event *e, struct buf *out)
     line_end(&l);
 }
 
+/* Who decided about the call, for hosts that show it. */
+static void render_tool_meta(struct jw *w, const struct event *e)
+{
+    if (!e->decider)
+        return;
+    jw_key(w, "tool_result_meta");
+    jw_array(w);
+    jw_object(w);
+    jw_kstr(w, "id", e->id);
+    if (e->error == ERR_DENIED)
+        jw_kcstr(w, "non_execution_kind", e->denied_by ? "permission-rule" : "user-rejected");
+    jw_key(w, "permission_decision");
+    jw_object(w);
+    jw_kcstr(w, "decision", e->error == ERR_DENIED ? "reject" : "accept");
+    jw_kcstr(w, "source", e->decider);
+    if (e->decided_by)
+        jw_kcstr(w, "reason_type", e->decided_by);
+    jw_object_end(w);
+    jw_object_end(w);
+    jw_array_end(w);
+}
+
 static void render_tool_done(const struct event *e, struct buf *out)
 {
     size_t start = out->len;
@@ -418,6 +440,7 @@ static void render_tool_done(const struct event *e, struct buf *out)
     line_parent(w, e);
     render_tool_data(w, e, out->len - start);
     line_time(w, e);
+    render_tool_meta(w, e);
     line_end(&l);
 }
 

@@ -33,7 +33,9 @@
 #define PARENT ",\"parent_tool_use_id\":null"
 #define WHEN ",\"timestamp\":\"1970-01-01T00:00:01.000Z\""
 #define END ",\"session_id\":\"s\",\"uuid\":\"*\"}\n"
-#define SAID(event) "{\"type\":\"stream_event\",\"event\":" event PARENT END
+#define BEGUN(event) "{\"type\":\"stream_event\",\"event\":" event PARENT END
+#define SAID(event)                                                                                \
+    "{\"type\":\"stream_event\",\"event\":" event PARENT ",\"api_message_id\":\"msg_1\"" END
 
 static const char *const commands[] = {"compact", "goal", NULL};
 static const struct stream_json_session session = {
@@ -248,7 +250,7 @@ static void test_partial_messages(void **state)
     (void)state;
     told_init(&t, (struct stream_json_options){.partial = true});
     begin_step(&t);
-    assert_told(&t, SAID("{\"type\":\"message_start\"," MESSAGE("") "}"));
+    assert_told(&t, BEGUN("{\"type\":\"message_start\"," MESSAGE("") "}"));
     block(&t, BLOCK_TEXT, (const char *[]){"h", "i", NULL}, TEXT_JSON);
     assert_told(
         &t,
@@ -378,6 +380,30 @@ static const struct row {
      "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
      "\"tool_use_id\":\"t\",\"is_error\":true}]}" PARENT
      ",\"tool_use_result\":\"Error: no\"" WHEN END},
+    {"a call that the user refused",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .id = STR_INIT("t"),
+      .text = STR_INIT("no"),
+      .decider = "user_reject",
+      .error = ERR_DENIED,
+      .is_error = true,
+      .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"is_error\":true}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"is_error\":true}]}" PARENT ",\"tool_use_result\":\"Error: no\"" WHEN
+     ",\"tool_result_meta\":[{\"id\":\"t\",\"non_execution_kind\":\"user-rejected\","
+     "\"permission_decision\":{\"decision\":\"reject\",\"source\":\"user_reject\"}}]" END},
+    {"a call that a rule allowed",
+     {0},
+     {.kind = EVENT_TOOL_DONE,
+      .id = STR_INIT("t"),
+      .decider = "config",
+      .decided_by = "rule",
+      .json = STR_INIT("{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}")},
+     "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+     "\"tool_use_id\":\"t\",\"is_error\":false}]}" PARENT ",\"tool_use_result\":\"\"" WHEN
+     ",\"tool_result_meta\":[{\"id\":\"t\",\"permission_decision\":{\"decision\":\"accept\","
+     "\"source\":\"config\",\"reason_type\":\"rule\"}}]" END},
     {"a request goes out",
      {.partial = true},
      {.kind = EVENT_REQUESTING},

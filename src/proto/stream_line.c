@@ -49,14 +49,6 @@ void line_time(struct jw *w, const struct event *e)
     jw_kcstr(w, "timestamp", when);
 }
 
-/* Clients show a result as it is: without the line break that a command's output ends with. */
-static struct str without_end(struct str text)
-{
-    while (text.len && (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
-        text.len--;
-    return text;
-}
-
 /* A block as the API has it: without the keys that are only ours. */
 void line_block(struct jw *w, struct str json)
 {
@@ -82,7 +74,7 @@ void line_block(struct jw *w, struct str json)
         if (is_result && is_long && str_is(key, "content"))
             shorten_content(w, member, SHORTEN_LINE_BYTES / 2);
         else if (is_result && str_is(key, "content") && json_is(member, JSON_STRING))
-            jw_str(w, without_end(json_str(member)));
+            jw_str(w, str_chomp(json_str(member))); /* clients show it as it is */
         else
             jw_json(w, member);
     }

@@ -122,10 +122,12 @@ static struct jw *partial_begin(struct stream_line *l, struct buf *out, const st
     return w;
 }
 
-static void partial_end(struct stream_line *l)
+static void partial_end(const struct stream_step *s, struct stream_line *l)
 {
     jw_object_end(&l->w);
     line_parent(&l->w, l->event);
+    if (s->message_id.len)
+        jw_kstr(&l->w, "api_message_id", buf_str(&s->message_id));
     line_end(l);
 }
 
@@ -154,7 +156,7 @@ static bool comes_whole(enum block_kind kind)
     return kind != BLOCK_TEXT && kind != BLOCK_THINKING && kind != BLOCK_TOOL_USE;
 }
 
-static void partial_block_start(const struct event *e, struct buf *out)
+static void partial_block_start(const struct stream_step *s, const struct event *e, struct buf *out)
 {
     struct stream_line l;
     struct jw *w = partial_begin(&l, out, e, 1, "content_block_start");
@@ -182,11 +184,11 @@ static void partial_block_start(const struct event *e, struct buf *out)
         }
         jw_object_end(w);
     }
-    partial_end(&l);
+    partial_end(s, &l);
 }
 
-static void partial_delta(const struct event *e, unsigned number, const char *type,
-                          const char *member, struct str text, struct buf *out)
+static void partial_delta(const struct stream_step *s, const struct event *e, unsigned number,
+                          const char *type, const char *member, struct str text, struct buf *out)
 {
     struct stream_line l;
     struct jw *w = partial_begin(&l, out, e, number, "content_block_delta");
@@ -197,27 +199,28 @@ static void partial_delta(const struct event *e, unsigned number, const char *ty
     jw_kcstr(w, "type", type);
     jw_kstr(w, member, text);
     jw_object_end(w);
-    partial_end(&l);
+    partial_end(s, &l);
 }
 
 static void partial_block_delta(const struct stream_step *s, const struct event *e, struct buf *out)
 {
     if (s->open == BLOCK_TEXT)
-        partial_delta(e, 0, "text_delta", "text", e->text, out);
+        partial_delta(s, e, 0, "text_delta", "text", e->text, out);
     else if (s->open == BLOCK_THINKING)
-        partial_delta(e, 0, "thinking_delta", "thinking", e->text, out);
+        partial_delta(s, e, 0, "thinking_delta", "thinking", e->text, out);
     else if (s->open == BLOCK_TOOL_USE)
-        partial_delta(e, 0, "input_json_delta", "partial_json", e->text, out);
+        partial_delta(s, e, 0, "input_json_delta", "partial_json", e->text, out);
 }
 
-static void partial_signature(const struct event *e, struct buf *out)
+static void partial_signature(const struct stream_step *s, const struct event *e, struct buf *out)
 {
     struct arena arena = ARENA_INIT;
     const struct json *block = NULL;
 
     if (json_parse(&arena, e->json, &block, NULL, NULL) == 0 &&
         json_get_str(block, "signature").len)
-        partial_delta(e, 2, "signature_delta", "signature", json_get_str(block, "signature"), out);
+        partial_delta(s, e, 2, "signature_delta", "signature", json_get_str(block, "signature"),
+                      out);
     arena_release(&arena);
 }
 
@@ -227,15 +230,16 @@ static void partial_block_done(const struct stream_step *s, const struct event *
     struct stream_line l;
 
     if (comes_whole(e->block))
-        partial_block_start(e, out);
+        partial_block_start(s, e, out);
     if (e->block == BLOCK_THINKING)
-        partial_signature(e, out);
+        partial_signature(s, e, out);
     render_assistant(s, e, buf_str(&s->request_id), out);
     jw_ki64(partial_begin(&l, out, e, 3, "content_block_stop"), "index", (int64_t)e->index);
-    partial_end(&l);
+    partial_end(s, &l);
 }
 
-static void partial_message_stop(const struct event *e, struct buf *out)
+static void partial_message_stop(const struct stream_step *s, const struct event *e,
+                                 struct buf *out)
 {
     struct stream_line l;
     struct jw *w = partial_begin(&l, out, e, 0, "message_delta");
@@ -251,9 +255,9 @@ static void partial_message_stop(const struct event *e, struct buf *out)
     jw_object_end(w);
     jw_key(w, "usage");
     llm_usage_write(w, &e->usage);
-    partial_end(&l);
+    partial_end(s, &l);
     partial_begin(&l, out, e, 1, "message_stop");
-    partial_end(&l);
+    partial_end(s, &l);
 }
 
 #define THOUGHT_BYTES 4  /* of a token, about */
@@ -313,7 +317,7 @@ void stream_step_block(struct stream_json *r, const struct event *e, struct buf 
     else if (e->kind == EVENT_BLOCK_DELTA)
         partial_block_delta(s, e, out);
     else if (!comes_whole(e->block))
-        partial_block_start(e, out);
+        partial_block_start(s, e, out);
 }
 
 /* What the server says of a subscription's limits. */
@@ -357,7 +361,7 @@ void stream_step_done(struct stream_json *r, const struct event *e, struct buf *
     const struct stream_step *s = step_of(r, e);
 
     if (s && stream_is_partial(r, e))
-        partial_message_stop(e, out);
+        partial_message_stop(s, e, out);
     for (size_t i = 0; s && i < s->held.len; i++)
         render_assistant(s, s->held.ptr[i], e->request_id, out);
     if (e->rate)

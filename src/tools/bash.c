@@ -277,7 +277,7 @@ static void bash_write_data(const struct bash *b, struct str out, struct tool_re
 
     jw_init(&w, &ret->data, 0);
     jw_object(&w);
-    jw_kstr(&w, "stdout", out);
+    jw_kstr(&w, "stdout", str_chomp(out)); /* as hooks and readers of transcripts know it */
     jw_kstr(&w, "stderr", buf_str(&b->notes));
     jw_kbool(&w, "interrupted", b->is_cancelled || b->how == PROC_TIMED_OUT);
     jw_kbool(&w, "isImage", false);

@@ -151,7 +151,7 @@ static void says(void **state)
         assert_false(json_get_bool(tool_check_data(&t), "isImage", true));
     }
     run(&t, "echo out; echo err >&2; exit 1");
-    assert_true(str_is(data_of(&t, "stdout"), "out\nerr\n"));
+    assert_true(str_is(data_of(&t, "stdout"), "out\nerr"));
     assert_true(str_is(data_of(&t, "stderr"), ""));
     tool_check_end(&t);
     assert_nothing_left();

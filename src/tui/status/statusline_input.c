@@ -169,6 +169,7 @@ static void write_habits(struct host *h, const struct statusline_seen *seen, str
     struct str style = conf_get_str(conf, "outputStyle");
     enum effort effort = host_effort(h);
 
+    write_named(w, "agent", "name", conf_get_str(conf, "agent"));
     write_named(w, "output_style", "name", style.len ? style : STR("default"));
     jw_kbool(w, "fast_mode", false);
     if (effort != EFFORT_UNSET)

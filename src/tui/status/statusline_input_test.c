@@ -33,13 +33,15 @@ struct room {
     struct arena arena;
 };
 
-static void room_open(struct room *r)
+/* agent: the type that the session runs as; NULL: none */
+static void room_open_as(struct room *r, const char *agent)
 {
     static char home[600];
     static char model[600];
     static char *environ_of[] = {home, (char *)"PATH=/usr/bin:/bin", NULL};
-    char *argv[] = {(char *)"tenax", (char *)"--model", model, (char *)"--permission-mode",
-                    (char *)"acceptEdits"};
+    char *argv[] = {
+        (char *)"tenax",       (char *)"--model", model,        (char *)"--permission-mode",
+        (char *)"acceptEdits", (char *)"--agent", (char *)agent};
     struct conf_sources from = {.environ = environ_of, .trusted = true};
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     struct host_spec spec = {0};
@@ -51,7 +53,7 @@ static void room_open(struct room *r)
     from.dir = scratch("work");
     from.etc = scratch("etc");
     from.args = &r->args;
-    if (args_parse(ARRAY_LEN(argv), argv, &r->args, &err) < 0 ||
+    if (args_parse(ARRAY_LEN(argv) - (agent ? 0 : 2), argv, &r->args, &err) < 0 ||
         conf_load(&from, &r->conf, &err) < 0)
         fail_msg("%s", err.text);
     spec.conf = r->conf;
@@ -59,6 +61,11 @@ static void room_open(struct room *r)
     spec.cancel = r->cancel;
     if (host_new(&spec, &notes, &r->host, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static void room_open(struct room *r)
+{
+    room_open_as(r, /*agent=*/NULL);
 }
 
 static void room_close(struct room *r)
@@ -130,6 +137,7 @@ static void before_the_first_turn(void **state)
         "fast_mode=false",
         "thinking.enabled=true",
         "!session_name",
+        "!agent",
         "!vim",
         "!worktree",
         "!remote",
@@ -156,6 +164,16 @@ static void before_the_first_turn(void **state)
                                  "workspace.added_dirs.0=", "!workspace.added_dirs.1", NULL});
     assert_true(str_is(json_get_str(v, "cwd"), scratch("work/sub")));
     assert_true(str_is(json_str(json_path(v, "workspace.project_dir")), scratch("work")));
+    room_close(&r);
+}
+
+static void of_an_agent(void **state)
+{
+    struct room r;
+
+    (void)state;
+    room_open_as(&r, "general-purpose");
+    has(read_input(&r, "", NAN), (const char *const[]){"agent.name=general-purpose", NULL});
     room_close(&r);
 }
 
@@ -256,6 +274,7 @@ UNIT_TEST(statusline_input)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_first_turn),
+        cmocka_unit_test(of_an_agent),
         cmocka_unit_test(the_clock_runs),
         cmocka_unit_test(after_work),
     };

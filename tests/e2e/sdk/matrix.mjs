@@ -80,7 +80,10 @@ option('maxBudgetUsd', 'too little', { maxBudgetUsd: 0.0000001 }, ok, (got) => a
 
 // ---- permissions ----
 const echo = { command: 'touch made' };
-option('permissionMode', 'default denies what asks', { permissionMode: 'default' }, call('Bash', echo), denied(1));
+option('permissionMode', 'default denies what asks', { permissionMode: 'default' }, call('Bash', echo), (got) => {
+    assert.equal(got.result.permission_denials.length, 1);
+    assert.equal(got.of('system/permission_denied').length, 1);
+});
 option('permissionMode', 'dontAsk denies', { permissionMode: 'dontAsk' }, call('Bash', echo), denied(1));
 option('permissionMode', 'acceptEdits writes', { permissionMode: 'acceptEdits' }, call('Write', { file_path: 'a', content: 'x' }),
     (got, t) => assert.equal(t.read('a'), 'x'));
@@ -108,7 +111,11 @@ option('canUseTool', 'is asked with what is needed', (t) => ({ canUseTool: async
     assert.equal(t.asked.input.command, 'touch made');
     assert.ok(t.asked.more.toolUseID && t.asked.more.signal);
 });
-option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ behavior: 'deny', message: 'not today' }) }, call('Bash', echo, 'if-result "not today"'), said('done'));
+option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ behavior: 'deny', message: 'not today' }) }, call('Bash', echo, 'if-result "not today"'), (got) => {
+    assert.equal(got.result.result, 'done');
+    assert.equal(got.of('system/permission_denied').length, 0); // it was asked
+    assert.equal(got.of('user')[0].tool_result_meta[0].permission_decision.source, 'user_reject');
+});
 option('permissionPrompts', 'is refused visibly', { permissionPrompts: 'none' }, ok, refused('permission-prompts'));
 option('permissionPromptToolName', 'a tool is refused visibly', { permissionPromptToolName: 'mcp__a__b' }, ok, refused('permission-prompt-tool'));
 
