@@ -193,6 +193,7 @@ void host_answer(struct host *h, const struct host_answer *a)
     e->name = arena_str(&e->arena, str_of(a->command));
     e->text = arena_str(&e->arena, a->text);
     e->data = arena_str(&e->arena, a->color);
+    e->is_markdown = a->is_markdown;
     e->is_error = a->is_error;
     e->state = alone ? STATE_IDLE : STATE_RUNNING;
     if (alone)

@@ -327,6 +327,7 @@ struct host_answer {
     const char *command;             /* "goal" */
     struct str text;
     struct str color; /* the same with SGR codes; empty: it has none */
+    bool is_markdown; /* the model has written it */
     bool is_error;
     bool goes_on; /* a turn will begin by itself */
 };

@@ -56,7 +56,7 @@ static struct str title_read(struct str answer)
     return str_clip(line, TITLE_BYTES);
 }
 
-/* What a terminal would obey or not show is left out. */
+/* What a terminal would obey or not show is left out, and so are the marks of Markdown. */
 static void title_add(struct buf *ret, struct str title)
 {
     uint32_t code;
@@ -64,7 +64,9 @@ static void title_add(struct buf *ret, struct str title)
     while (title.len) {
         size_t len = utf8_decode(title, &code);
 
-        if (len && code >= ' ' && !utf8_is_unseen(code))
+        if (str_starts(title, STR("**")))
+            len = 2;
+        else if (len && code >= ' ' && code != '`' && !utf8_is_unseen(code))
             buf_add(ret, str_first(title, len));
         title = str_from(title, len ? len : 1);
     }

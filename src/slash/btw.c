@@ -47,6 +47,7 @@ static int btw_run(struct slash_call *call, struct err *err)
         return -1;
     if (!str_trim(buf_str(&answer)).len)
         return err_set(err, ERR_PROTOCOL, "the model gave no answer");
+    call->is_markdown = true;
     slash_sayf(call, INK_PLAIN, "%.*s\n", STR_ARG(str_trim(buf_str(&answer))));
     return 0;
 }

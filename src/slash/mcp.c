@@ -86,16 +86,14 @@ static int mcp_run(struct slash_call *call, struct err *err)
     struct str verb = str_first(call->args, str_chr(call->args, ' '));
     struct str name = str_trim(str_from(call->args, verb.len));
 
-    if (!m) {
-        slash_say(call, INK_PLAIN,
-                  STR("No MCP servers are configured. Add one with: tenax mcp add NAME COMMAND\n"));
-        return 0;
-    }
-    if (verb.len)
+    if (m && verb.len)
         return mcp_change(call, m, verb, name, err);
-    for (size_t i = 0; i < mcp_count(m); i++) {
+    for (size_t i = 0; m && i < mcp_count(m); i++) {
         if (!mcp_is_hidden(m, i))
             show_one(call, m, i);
     }
+    if (!call->text.len)
+        slash_say(call, INK_PLAIN,
+                  STR("No MCP servers are configured. Add one with: tenax mcp add NAME COMMAND\n"));
     return 0;
 }

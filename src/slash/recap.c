@@ -103,6 +103,7 @@ static int recap_run(struct slash_call *call, struct err *err)
     add_words(&line, buf_str(&answer));
     if (!line.len)
         return err_set(err, ERR_PROTOCOL, "the model had nothing to say");
+    call->is_markdown = true;
     slash_sayf(call, INK_PLAIN, "%s\n", buf_cstr(&line));
     return 0;
 }

@@ -64,6 +64,7 @@ struct slash_call {
     struct buf text; /* the answer */
     /* The same with colors (SGR), where it has some; for those who show it. */
     struct buf color;
+    bool is_markdown; /* the model has written it */
     /* The prompt for the model in place of the typed text; empty: none. Only where the command was
      * not requested by a program. */
     struct buf prompt;

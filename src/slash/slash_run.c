@@ -47,6 +47,7 @@ static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
     struct host_answer answer = {
         .input = is_slash ? j->input : &none,
         .command = buf_cstr(&j->name),
+        .is_markdown = call->is_markdown && !err,
         .is_error = err && !is_left,
         .goes_on = !err && call->goes_on,
     };

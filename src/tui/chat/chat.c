@@ -252,20 +252,40 @@ static void draw_rule(const struct chat *c, const struct item *it, const struct 
     lines_add_cut(ret, lines_at(&rule, 0), v->cols, v->ascii);
 }
 
+static void draw_markdown(const struct chat *c, struct str text, const char *mark,
+                          const struct view *v, struct lines *ret)
+{
+    CLEANUP(lines_release) struct lines leads = LINES_INIT;
+
+    lines_puts(&leads, ROLE_FAINT, mark);
+    lines_end(&leads);
+    lines_puts(&leads, ROLE_TEXT, c->plain ? "  " : "     ");
+    lines_end(&leads);
+    markdown_draw(text,
+                  &(struct markdown_spec){
+                      .ascii = c->ascii,
+                      .spells_links = c->spells_links,
+                      .first = lines_at(&leads, 0),
+                      .rest = lines_at(&leads, 1),
+                  },
+                  v->cols, ret);
+}
+
 /* What a command answers may bring its colors along. */
 static void draw_command(const struct chat *c, const struct item *it, const struct view *v,
                          struct lines *ret)
 {
     struct str rest = buf_str(&it->text);
     struct style style = STYLE(it->is_error ? ROLE_BAD : it->role);
+    const char *mark = c->plain ? "  " : c->ascii ? "  |  " : "  ⎿  ";
     CLEANUP(hanging_release) struct hanging h = {0};
     struct str line;
 
-    hanging_init(&h, ret, v->cols, STYLE(ROLE_FAINT),
-                 c->plain   ? "  "
-                 : c->ascii ? "  |  "
-                            : "  ⎿  ",
-                 /*rest=*/NULL);
+    if (it->is_markdown) {
+        draw_markdown(c, rest, mark, v, ret);
+        return;
+    }
+    hanging_init(&h, ret, v->cols, STYLE(ROLE_FAINT), mark, /*rest=*/NULL);
     h.lists = true;
     while (rest.len && rest.ptr[rest.len - 1] == '\n')
         rest.len--;

@@ -12,7 +12,8 @@
  *     void, retry 4000 503 why       STEP_VOID, RETRY
  *     notice 1 text                  of that level
  *     goal goal_verdict {…}          EVENT_GOAL; "active {…}" EVENT_ACTIVE_GOAL
- *     command goal text              its answer, alone; "command+" within a turn
+ *     command goal text              its answer, alone; "command+" within a turn; "command*" the
+ *                                    model's words
  *     hook Stop 7000                 a hook that takes so many ms; "hooks Stop" one that begins;
  *                                    "hooks Stop words" with what it wants to be shown
  *     task completed what => how     a background command is over
@@ -205,7 +206,7 @@ static void play_error(struct chat_check *k, struct str rest)
     play_end(k, r);
 }
 
-static void play_command(struct chat_check *k, struct str rest, bool alone)
+static void play_command(struct chat_check *k, struct str rest, bool alone, bool is_markdown)
 {
     struct event *e = event_new(EVENT_COMMAND);
 
@@ -214,6 +215,7 @@ static void play_command(struct chat_check *k, struct str rest, bool alone)
     e->name = arena_str(&e->arena, word(&rest));
     e->text = unescaped(e, rest);
     e->state = alone ? STATE_IDLE : STATE_RUNNING;
+    e->is_markdown = is_markdown;
     send(k, e);
     if (alone) {
         struct event *end = event_new(EVENT_TURN_DONE);
@@ -373,9 +375,11 @@ static void play_line(struct chat_check *k, struct str rest)
     else if (str_is(verb, "verbose"))
         chat_set_verbose(k->chat, true);
     else if (str_is(verb, "command"))
-        play_command(k, rest, /*alone=*/true);
+        play_command(k, rest, /*alone=*/true, /*is_markdown=*/false);
+    else if (str_is(verb, "command*"))
+        play_command(k, rest, /*alone=*/true, /*is_markdown=*/true);
     else if (str_is(verb, "command+"))
-        play_command(k, rest, /*alone=*/false);
+        play_command(k, rest, /*alone=*/false, /*is_markdown=*/false);
     else if (str_is(verb, "hook"))
         play_hook(k, rest, /*whole=*/true);
     else if (str_is(verb, "hooks"))

@@ -344,6 +344,7 @@ static void on_command(struct chat *c, const struct event *e, int64_t now_ms)
     it = chat_add_text(c, ITEM_COMMAND, ROLE_TEXT, /*mark=*/NULL,
                        e->data.len && !c->plain ? e->data : e->text);
     it->is_colored = e->data.len && !c->plain;
+    it->is_markdown = e->is_markdown;
     it->is_error = e->is_error;
 }
 

@@ -49,6 +49,7 @@ struct item {
     enum style_role role;
     const char *mark; /* NOTE: in front, "! "; NULL: none */
     bool is_colored;  /* COMMAND: text has SGR sequences */
+    bool is_markdown; /* COMMAND */
     bool is_error;
     int64_t elapsed_ms;
     struct event *started, *done;
