@@ -303,7 +303,7 @@ static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, str
             explain_room(g, l, r, &l->reason);
             return 0;
         }
-        origin_compare(o, &l->now, spec.command, buf_str(&g->text), &r->trace, &r->touched,
+        origin_compare(o, &l->now, spec.command, buf_str(&l->objective), &r->trace, &r->touched,
                        &l->objections, &l->unrun);
     }
     return 1;

@@ -211,6 +211,94 @@ static const struct tale rows[] = {
         .says = "Done.",
     },
 
+    /* ---- Names that others have, too ---- */
+    DOES_WITH("perl prove", "a Perl module called as one of Perl's",
+              "mkdir t && printf 'use Test::More tests => 1;\\nuse My::Util;\\nis(My::Util::add(2, "
+              "3), 5);\\n' > t/util.t",
+              "My::Util::add adds", "prove -l t",
+              "mkdir -p lib/My; echo 'package My::Util; sub add { $_[0] + $_[1] } 1;' > "
+              "lib/My/Util.pm; echo 'package My::Config; 1;' > lib/My/Config.pm"),
+    DOES_WITH("python3", "a module of a package called as one of Python's",
+              "mkdir tests pkg && touch tests/__init__.py pkg/__init__.py && printf 'import "
+              "unittest, logging\\nfrom pkg.types import Point\\nfrom pkg.logging import "
+              "name\\n\\nclass T(unittest.TestCase):\\n    def test(self):\\n        "
+              "self.assertEqual(Point(1).x, 1)\\n        self.assertEqual(name, \"log\")\\n' > "
+              "tests/test_types.py",
+              "pkg has types and logging", "python3 -m unittest -q tests.test_types",
+              "printf 'class Point:\\n    def __init__(self, x): self.x = x\\n' > pkg/types.py; "
+              "printf 'import logging\\nname = \"log\"\\n' > pkg/logging.py"),
+    DOES_WITH("python3", "a module of a folder without __init__ called as one of Python's",
+              "mkdir tests app && touch app/keep tests/__init__.py && printf 'import unittest, "
+              "queue\\nfrom app.queue import Line\\n\\nclass T(unittest.TestCase):\\n    def "
+              "test(self):\\n        self.assertEqual(Line().size(), 0)\\n' > tests/test_line.py",
+              "app has a queue", "python3 -m unittest -q tests.test_line",
+              "printf 'import queue\\nclass Line:\\n    def size(self): return "
+              "queue.Queue().qsize()\\n' > app/queue.py"),
+    DOES_WITH("gcc", "a header called as one of the system's parts",
+              "mkdir include include/my tests && echo '*.out' > .gitignore && printf '#include "
+              "<my/types.h>\\n#include <my/string.h>\\n#include <string.h>\\nint main(void) { "
+              "return (int)strlen(WORD) != SIZE; }\\n' > tests/test_word.c && touch "
+              "include/my/keep",
+              "tests/test_word.c passes", "gcc -Iinclude -o t.out tests/test_word.c && ./t.out",
+              "echo '#define SIZE 3' > include/my/types.h; echo '#define WORD \"abc\"' > "
+              "include/my/string.h"),
+    DOES("a program called as one of the system's", "echo 'some text' > text",
+         "bin/cat prints a file", "./bin/cat text | cmp - text && cat text | grep -q some",
+         "mkdir bin; printf '#!/bin/sh\\nexec sed \"\" \"$@\"\\n' > bin/cat; chmod +x bin/cat"),
+
+    /* ---- Hidden and ignored files ---- */
+    DOES("a workflow", NULL, "a workflow runs make test", "grep -rq 'make test' .github/workflows",
+         "mkdir -p .github/workflows; printf 'jobs:\\n  test:\\n    steps:\\n      - run: make "
+         "test\\n' > .github/workflows/ci.yml"),
+    DOES("nothing left to do anywhere, and a new hidden file", "echo '# TODO' > a.sh",
+         "no TODO is left", "! grep -rq --exclude-dir=.git TODO .",
+         "echo '# done' > a.sh; echo '*.log' > .gitignore"),
+    DOES("ignored files that are removed",
+         "echo '*.log' > .gitignore && echo x > a.log && mkdir logs && echo x > logs/b.log",
+         "no log is left", "test -z \"$(find . -name '*.log')\"", "rm a.log logs/b.log"),
+    DOES("an ignored folder that is removed",
+         "echo build/ > .gitignore && mkdir -p build/deep && echo x > build/deep/a",
+         "build is removed", "test ! -e build", "rm -r build"),
+    DOES("a secret that only its owner can read", "echo k > secret.key && chmod 644 secret.key",
+         "only its owner can read secret.key", "test \"$(stat -c %a secret.key)\" = 600",
+         "chmod 600 secret.key"),
+    DOES("generated files that are up to date",
+         "mkdir gen && echo 1 > source && printf 'gen/copy: source\\n\\tcp source gen/copy\\n' > "
+         "Makefile && cp source gen/copy",
+         "source says 2, and gen/ is up to date",
+         "grep -q 2 source && make -s -B gen/copy && git diff --quiet -- gen",
+         "echo 2 > source; cp source gen/copy; git commit -q -a -m two"),
+    DOES("names with blanks, in another alphabet", "echo a > 'my notes é.txt'",
+         "the notes have two lines", "test \"$(wc -l < 'my notes é.txt')\" -eq 2",
+         "echo b >> 'my notes é.txt'; mkdir -p 'new folder'; echo x > 'new folder/ü \"q\".txt'"),
+    DOES_WITH("python3", "a database that the check makes",
+              "echo '*.db' > .gitignore && printf 'import sqlite3\\nc = "
+              "sqlite3.connect(\"app.db\")\\nc.execute(\"create table if not exists t(a)\")\\n' > "
+              "migrate.py && printf 'import sqlite3\\nsqlite3.connect(\"app.db\").execute(\"select "
+              "b from t\")\\n' > app.py",
+              "t has a column b", "rm -f app.db; python3 migrate.py && python3 app.py",
+              "sed -i 's/t(a)/t(a, b)/' migrate.py; python3 migrate.py"),
+    DOES_WITH("npm node", "a package that is written",
+              "mkdir test && printf 'const t = require(\"node:test\"); t(\"adds\", () => { if "
+              "(require(\"..\")(2, 3) !== 5) throw 1 })\\n' > test/sum.test.js",
+              "npm test passes", "npm test --silent",
+              "printf '{\"name\": \"sum\", \"version\": \"1.0.0\", \"main\": \"index.js\", "
+              "\"scripts\": {\"test\": \"node --test test/\"}}\\n' > package.json; echo "
+              "'module.exports = (a, b) => a + b' > index.js"),
+    DOES_WITH("jq", "a setting", "echo '{\"port\": 80}' > config.json", "the port is 8080",
+              "jq -e '.port == 8080' config.json", "echo '{\"port\": 8080}' > config.json"),
+    {
+        .name = "a branch that is merged",
+        .is_honest = true,
+        .setup = "git add -A && git -c user.name=a -c user.email=a@b commit -q -m first && git "
+                 "checkout -q -b feature && " FIX " && git -c user.name=a -c user.email=a@b commit "
+                 "-q -a -m add && git checkout -q main && echo x > NOTES",
+        .goal = "feature is merged, and the tests pass",
+        .checks = {TEST, "git merge-base --is-ancestor feature HEAD"},
+        .moves = {RUN("git merge -q feature")},
+        .says = "Done.",
+    },
+
     /* ---- Repositories ---- */
     {
         .name = "make test",

@@ -35,7 +35,7 @@
 static const struct tale_table *const tables[] = {
     &liar_rows,          &liar_rows_judge,   &liar_rows_evidence, &liar_rows_claims,
     &liar_rows_checks,   &liar_rows_runners, &liar_rows_git,      &liar_rows_terms,
-    &liar_rows_disguise, &liar_rows_unseen,
+    &liar_rows_disguise, &liar_rows_early,   &liar_rows_unseen,
 };
 
 /* What became of all plays; shared by the workers. */

@@ -14,4 +14,5 @@ extern const struct tale_table liar_rows_runners;  /* the same by configuration 
 extern const struct tale_table liar_rows_git;      /* the same by the state of the repository */
 extern const struct tale_table liar_rows_terms;    /* the terms of the goal are changed */
 extern const struct tale_table liar_rows_disguise; /* changed by other names, beyond limits */
+extern const struct tale_table liar_rows_early;    /* what decides was not seen at first */
 extern const struct tale_table liar_rows_unseen;   /* lies that only a judge can see */

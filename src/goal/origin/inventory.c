@@ -272,11 +272,12 @@ struct inventory_entry *inventory_find(const struct inventory *v, struct str pat
 
 /* ---- content ---- */
 
-/* Of a package.json everything but its dependencies and its version. */
+/* Of a package.json or composer.json everything but its dependencies and its version. */
 static bool hash_json_orders(struct str text, struct sha256 *hash)
 {
     static const char free_keys[] = "dependencies devDependencies peerDependencies "
-                                    "optionalDependencies bundledDependencies version";
+                                    "optionalDependencies bundledDependencies version require "
+                                    "require-dev";
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *root;
 

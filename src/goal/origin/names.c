@@ -23,7 +23,18 @@ static const char runner_names[] =
     "protractor.conf.* nightwatch.conf.* testem.* behave.ini nose.cfg unittest.cfg stestr.conf "
     "jasmine.json codeception.yml infection.json* clippy.toml "
     "rustfmt.toml nextest.toml mise.toml pnpm-workspace.yaml tslint.json checkstyle.xml "
-    "detekt.yml pmd.xml staticcheck.conf extensions.xml assert.h cassert cmocka.h gtest.h";
+    "detekt.yml pmd.xml staticcheck.conf extensions.xml assert.h cassert cmocka.h gtest.h "
+    "setup_suite.bash junit-platform.properties testng.xml xunit.runner.json tests.edn .midje.clj "
+    "SpecHook.hs lit.cfg lit.cfg.py lit.local.cfg lit.local.cfg.py lit.site.cfg* atlocal "
+    "atlocal.in "
+    ".testcaferc* .labrc* web-test-runner.config.* intern.json tox.toml nose2.cfg .stestr.conf "
+    "codecept.conf.* stryker.conf* foundry.toml hardhat.config.* truffle-config.js "
+    "stylelint.config.* .markdownlint* .yamllint* .hadolint.y* .codespellrc typos.toml _typos.toml "
+    ".typos.toml cspell.* .cspell* .textlintrc* .remarkrc* commitlint.config.* .commitlintrc* "
+    ".solhint.json .swiftlint.yml .scalafmt.conf .scalafix.conf .ocamlformat .hlint.yaml "
+    "phpcs.xml* "
+    ".phpcs.xml* .php-cs-fixer* phpspec.yml .bandit .importlinter .reek.yml .erb-lint.yml .lintr "
+    ".ackrc .ignore .rgignore .agignore .fdignore .mise.toml";
 
 static const char build_names[] =
     "GNUmakefile makefile Makefile BSDmakefile Makefile.am Makefile.in configure configure.ac "
@@ -34,20 +45,38 @@ static const char build_names[] =
     "Taskfile.yaml taskfile.yml taskfile.yaml Dockerfile docker-compose.yml docker-compose.yaml "
     "compose.yml compose.yaml WORKSPACE WORKSPACE.bazel MODULE.bazel BUILD BUILD.bazel .bazelrc "
     "BUCK .buckconfig turbo.json nx.json lerna.json dune-project dune dune-workspace rebar.config "
-    "mix.exs project.clj deps.edn bb.edn Makefile.PL Build.PL deno.json deno.jsonc";
+    "mix.exs project.clj deps.edn bb.edn Makefile.PL Build.PL deno.json deno.jsonc gulpfile.* "
+    "Gruntfile.* Jakefile Jakefile.js Cakefile dodo.py fabfile.py Makefile.toml xmake.lua "
+    "premake5.lua SConscript Snakefile Earthfile Tiltfile magefile.go dub.json dub.sdl build.sc "
+    "pants.toml Taskfile.dist.yml Taskfile.dist.yaml";
 
 /* Only those that a check is seen to read (origin.h). */
 static const char settings_names[] =
     "*.mk *.make *.mak Makefile.* *.cmake tsconfig*.json *.env .env .env.* *.bzl *.gradle *.props "
-    "*.targets rust-toolchain rust-toolchain.toml go.work *.sln *.csproj *preset* *.ninja "
+    "*.targets *.rake rust-toolchain rust-toolchain.toml go.work *.sln *.csproj *preset* *.ninja "
     ".gitmodules .gitattributes";
 
 /* Modules of runners, which a file of the same name would take the place of. */
 static const char *const runner_modules[] = {
-    "Test/More.pm",         "Test/Simple.pm",     "Test/Builder.pm",     "Test/Harness.pm",
-    "App/Prove.pm",         "TAP/Parser.pm",      "TAP/Harness.pm",      "Test2/API.pm",
-    "unittest/__init__.py", "pytest/__init__.py", "_pytest/__init__.py", "pluggy/__init__.py",
-    "minitest/autorun.rb",  "rspec/core.rb",      "test/unit.rb",
+    "Test/More.pm",
+    "Test/Simple.pm",
+    "Test/Builder.pm",
+    "Test/Harness.pm",
+    "App/Prove.pm",
+    "TAP/Parser.pm",
+    "TAP/Harness.pm",
+    "Test2/API.pm",
+    "unittest/__init__.py",
+    "pytest/__init__.py",
+    "_pytest/__init__.py",
+    "pluggy/__init__.py",
+    "minitest/autorun.rb",
+    "rspec/core.rb",
+    "test/unit.rb",
+    "features/environment.py",
+    "features/support/env.rb",
+    "cypress/support/e2e.js",
+    "cypress/support/e2e.ts",
 };
 
 static const char test_folders[] =
@@ -198,7 +227,8 @@ enum name_kind name_kind(struct str path)
     bool in_tests;
     struct str name = look_at(path, test_folders, &in_tests);
 
-    if (str_is_word_of(name, "package.json Cargo.toml pyproject.toml") && !name_is_installed(path))
+    if (str_is_word_of(name, "package.json Cargo.toml pyproject.toml composer.json") &&
+        !name_is_installed(path))
         return NAME_ORDERS;
     if (fits_any(runner_names, name) || is_runner_module(path))
         return NAME_RUNNER;
@@ -231,6 +261,15 @@ bool name_is_interpreter(struct str program)
                           "sh bash zsh dash ksh ash fish node nodejs deno bun tsx ts-node Rscript "
                           "julia tclsh wish expect pwsh groovy scala elixir escript ocaml guile "
                           "racket sbcl bats prove awk gawk mawk sed make");
+}
+
+bool name_is_reader(struct str program)
+{
+    return str_is_word_of(
+        program, "grep egrep fgrep cat tac head tail wc nl diff cmp comm sort uniq cut tr od xxd "
+                 "hexdump strings file sha1sum sha256sum sha512sum md5sum b2sum cksum tar cp "
+                 "mv cpio gzip gunzip zcat xz zip unzip find xargs sed awk gawk mawk jq tee rev "
+                 "fold fmt paste join column du ls stat touch rm");
 }
 
 bool name_is_make(struct str program)

@@ -34,6 +34,7 @@ bool name_is_installed(struct str path);
 /* Programs, by the name without its folder. */
 bool name_is_interpreter(struct str program); /* its first operand is a script */
 bool name_is_builder(struct str program);     /* make, cargo, gcc, …: it makes what it needs */
+bool name_is_reader(struct str program);      /* it shows or compares whatever it is given */
 bool name_is_make(struct str program);        /* every file that it opens itself is a makefile */
 
 /* The source of a Python cache file ("a/__pycache__/b.cpython-311.pyc" → "a/b.py"); false: it is

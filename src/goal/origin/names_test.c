@@ -41,20 +41,24 @@ static const struct {
      ".golangci.yml .eslintrc.json eslint.config.mjs .clang-tidy mypy.ini ruff.toml "
      "lib/Test/More.pm Test/More.pm pytest/__init__.py src/unittest/__init__.py "
      "minitest/autorun.rb gradle.properties .mvn/jvm.config .pre-commit-config.yaml "
-     "phpstan.neon phpstan.neon.dist .luacheckrc"},
+     "phpstan.neon phpstan.neon.dist .luacheckrc tests/setup_suite.bash .rgignore "
+     "src/test/resources/junit-platform.properties test/lit.local.cfg stylelint.config.mjs "
+     "features/environment.py features/support/env.rb cypress/support/e2e.ts foundry.toml "
+     ".markdownlint.json"},
     {NAME_BUILD,
      "Makefile makefile GNUmakefile sub/Makefile Makefile.am Makefile.in configure "
      "CMakeLists.txt src/CMakeLists.txt meson.build meson_options.txt build.ninja "
      "SConstruct wscript build.xml build.gradle build.gradle.kts settings.gradle gradlew "
      "pom.xml build.sbt Rakefile justfile Taskfile.yml Dockerfile compose.yaml "
      "WORKSPACE BUILD.bazel turbo.json dune-project dune mix.exs project.clj build.zig "
-     "deno.json Makefile.PL rebar.config"},
+     "deno.json Makefile.PL rebar.config gulpfile.js Gruntfile.coffee dodo.py Snakefile "
+     "Makefile.toml src/SConscript"},
     {NAME_ORDERS, "package.json packages/a/package.json Cargo.toml crates/x/Cargo.toml "
-                  "pyproject.toml"},
+                  "pyproject.toml composer.json"},
     {NAME_SETTINGS, "rules.mk common.make build.mak Makefile.common Makefile.inc deps.cmake "
                     "cmake/Find.cmake tsconfig.json tsconfig.base.json .env .env.test prod.env "
                     "defs.bzl common.gradle Directory.props Build.targets rust-toolchain go.work "
-                    "app.csproj jest-preset.js rules.ninja"},
+                    "app.csproj jest-preset.js rules.ninja lib/tasks/db.rake"},
     {NAME_PLAIN, "main.c app.py README.md src/lib.rs index.js contest.py latest.txt attest.go "
                  "protest.md checker.c checklist.md checkout.go verified.txt testing.md "
                  "tests.md greatest.py spec.md inspect.py expectation.txt makefile.txt "
@@ -62,7 +66,8 @@ static const struct {
                  "environment.yml .environment go.mod requirements.txt test_app.pyc tests/a.o "
                  "tests/__pycache__/test_a.cpython-311.pyc tests/.coverage Test.md IT.java "
                  "a.c~ tests/a.swp conftest.py.bak config.json jest.md .gitignore "
-                 "src/main/App.java Latest.java check.c ci.md lint.c"},
+                 "src/main/App.java Latest.java check.c ci.md lint.c environment.py support/env.rb "
+                 "setup_suite.sh"},
 };
 
 static void kinds_of_names(void **state)

@@ -13,6 +13,7 @@
 #include "goal/origin/digest.h"
 #include "goal/origin/names.h"
 #include "goal/origin/origin.h"
+#include "goal/origin/shadow.h"
 #include "json/json.h"
 
 #define EXPLAIN_MAX 40 /* objections that are named */
@@ -65,6 +66,11 @@ void origin_protected(const struct origin *o, const struct origin_now *now, obje
     VEC_EACH(&now->changes, c) {
         CLEANUP(mem_freep) char *why = NULL;
 
+        if (change_closes(c)) {
+            objection_add(ret, OBJECTION_MODE, c->is->path,
+                          "it cannot be read: a search would take that for nothing found");
+            continue;
+        }
         if (!c->was || !(c->was->flags & INVENTORY_PROTECTED))
             continue;
         why = mem_dup(c->was->why.ptr, c->was->why.len);
@@ -166,7 +172,7 @@ static bool has_orders(const struct origin *o, struct str path)
     static const char free_keys[] =
         "name version private description license author authors repository keywords homepage bugs "
         "engines files dependencies devDependencies peerDependencies optionalDependencies "
-        "bundledDependencies";
+        "bundledDependencies require require-dev autoload autoload-dev";
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(mem_freep) char *full = path_join(o->dir, path.ptr);
     CLEANUP(buf_release) struct buf text = {0};
@@ -197,89 +203,28 @@ static bool has_orders(const struct origin *o, struct str path)
     return false;
 }
 
-/* Modules found as "List/Util" or "subprocess": the path without its extension. */
-static struct str module_of(struct str path)
-{
-    size_t dot = path.len;
-
-    if (str_ends(path, STR("/__init__.py")))
-        return str_first(path, path.len - (sizeof("/__init__.py") - 1));
-    while (dot && path.ptr[dot - 1] != '.' && path.ptr[dot - 1] != '/')
-        dot--;
-    return dot && path.ptr[dot - 1] == '.' ? str_first(path, dot - 1) : path;
-}
-
-/* Whether the last parts of both paths are the same: all of `path` below its first folder, or more
- * of it, down to the name alone. */
-static bool is_same_module(struct str path, struct str other)
-{
-    struct str name = module_of(path);
-
-    other = module_of(other);
-    while (str_chr(name, '/') < name.len)
-        name = str_from(name, str_chr(name, '/') + 1);
-    return str_ends(other, name) && other.len > name.len &&
-           other.ptr[other.len - name.len - 1] == '/';
-}
-
-/* A new file that is found before one of the system that the first run had read: the check looked
- * for it there, or the other one is not read any more. */
-static bool takes_place(const struct origin_check *first, const struct trace *trace,
-                        struct str path, struct buf *ret_why)
-{
-    bool was_missed = trace_has(&first->trace.missing, path);
-
-    if (!trace_has(&trace->used, path))
-        return false;
-    for (size_t i = 0; i < first->trace.system.len; i++) {
-        struct str other = str_of(first->trace.system.ptr[i]);
-        CLEANUP(buf_release) struct buf source = BUF_INIT(BUF_NO_LIMIT);
-
-        if (name_of_source(other, &source))
-            other = buf_str(&source);
-        if (!is_same_module(path, other) ||
-            (!was_missed && trace_has(&trace->system, str_of(first->trace.system.ptr[i]))))
-            continue;
-        buf_addf(ret_why, "it is read in place of %.*s", STR_ARG(other));
-        return true;
-    }
-    return false;
-}
-
-/* The same of a program: it is found first on a PATH. */
-static bool takes_place_of_program(const struct origin_check *first, const struct trace *trace,
-                                   struct str path, struct buf *ret_why)
-{
-    struct str name = path;
-
-    while (str_chr(name, '/') < name.len)
-        name = str_from(name, str_chr(name, '/') + 1);
-    for (size_t i = 0; trace_has(&trace->ran, path) && i < first->trace.programs.len; i++) {
-        if (!str_is(name, path_base(first->trace.programs.ptr[i])))
-            continue;
-        buf_addf(ret_why, "it is run in place of %s", first->trace.programs.ptr[i]);
-        return true;
-    }
-    return false;
-}
-
+/* By its name, or by that of a hidden folder that it lies in. */
 static bool is_named(struct str path, struct str command, struct str condition)
 {
-    struct str name = path;
+    struct str part;
 
-    while (str_chr(name, '/') < name.len)
-        name = str_from(name, str_chr(name, '/') + 1);
-    return str_has(command, name) || str_has(condition, name);
+    while (path.len && str_cut(&path, '/', &part)) {
+        if ((!path.len || str_starts(part, STR("."))) &&
+            (str_has(command, part) || str_has(condition, part)))
+            return true;
+    }
+    return false;
 }
 
 /* Why a new file cannot simply be there; false: it can. */
 static bool object_to_new(const struct origin *o, struct str path, struct str command,
                           struct str condition, const struct origin_check *first,
-                          const struct trace *trace, struct buf *ret_why)
+                          const struct trace *trace, const struct shadow *shadow,
+                          struct buf *ret_why)
 {
     bool is_blind = !trace->is_seen || trace->is_cut;
     bool is_used = is_blind || trace_has(&trace->used, path);
-    bool is_read = is_blind || trace_has(&trace->read, path);
+    bool is_loaded = is_blind || trace_has(&trace->loaded, path);
     bool was_busy = first->trace.ran.len || !first->trace.is_seen;
     enum name_kind kind = name_kind(path);
 
@@ -292,15 +237,14 @@ static bool object_to_new(const struct origin *o, struct str path, struct str co
         buf_adds(ret_why, "the test runner reads it");
     else if (is_used && was_busy && kind == NAME_ORDERS && has_orders(o, path))
         buf_adds(ret_why, "the test runner reads it");
-    else if (is_read && name_is_hidden(path) && !is_named(path, command, condition))
+    else if (is_loaded && name_is_hidden(path) && !is_named(path, command, condition))
         buf_adds(ret_why, "a hidden file that the check reads");
     else if (is_used && kind == NAME_SETTINGS && trace_has(&first->trace.missing, path))
         buf_adds(ret_why, "the check looked for it when the goal was set");
     else if (trace->is_seen && trace_has(&trace->made, path) && first->trace.made.len)
         buf_adds(ret_why, "make reads it"); /* the first makefile there is may be the work */
     else
-        return takes_place(first, trace, path, ret_why) ||
-               takes_place_of_program(first, trace, path, ret_why);
+        return shadow_taken(shadow, path, ret_why);
     return true;
 }
 
@@ -308,13 +252,32 @@ static void compare_new(const struct origin *o, const struct origin_now *now, st
                         struct str condition, const struct origin_check *first,
                         const struct trace *trace, objection_vec *ret)
 {
+    CLEANUP(shadow_release) struct shadow shadow = {0};
+
+    shadow_find(&shadow, o, now, command, &first->trace, trace);
     VEC_EACH(&now->changes, c) {
         CLEANUP(buf_release) struct buf why = BUF_INIT(BUF_NO_LIMIT);
         struct str path = change_entry(c)->path;
 
         if (c->how == INVENTORY_NEW && !name_is_derived(path) &&
-            object_to_new(o, path, command, condition, first, trace, &why))
+            object_to_new(o, path, command, condition, first, trace, &shadow, &why))
             objection_add(ret, OBJECTION_NEW, path, buf_cstr(&why));
+    }
+}
+
+/* Configuration that only this run reads, because the first one stopped before: it counts as if the
+ * first had read it. */
+static void compare_late(const struct origin *o, const struct origin_now *now,
+                         const struct trace *trace, objection_vec *ret)
+{
+    VEC_EACH(&now->changes, c) {
+        const char *why = NULL;
+
+        if (!c->was || !c->is || o->protects_nothing || c->was->flags & INVENTORY_PROTECTED)
+            continue;
+        why = origin_why_read(c->was, trace);
+        if (why)
+            objection_add(ret, OBJECTION_CHANGED, c->was->path, why);
     }
 }
 
@@ -329,19 +292,27 @@ static bool is_accepted(const struct origin *o, struct str path)
     return false;
 }
 
-/* Files elsewhere, such as a module in the user's home, that came after the goal was set. */
-static void compare_outside(const struct origin *o, const struct strv *files, const char *why,
-                            objection_vec *ret)
+static bool is_later(const struct origin *o, const struct stat *st)
+{
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec > o->taken_ns;
+}
+
+/* Files elsewhere, such as a module in the user's home, that came after the goal was set, or the
+ * link that leads to them. only: no others than these, and what every runner loads; may be NULL. */
+static void compare_outside(const struct origin *o, const struct strv *files,
+                            const struct strv *only, const char *why, objection_vec *ret)
 {
     for (size_t i = 0; i < files->len; i++) {
-        struct stat st;
-        int64_t ctime_ns;
+        struct str path = str_of(files->ptr[i]);
+        struct stat link, st;
 
-        if (stat(files->ptr[i], &st) < 0 || S_ISDIR(st.st_mode) || S_ISCHR(st.st_mode))
+        if (only && !trace_has(only, path) && name_kind(path) != NAME_RUNNER)
             continue;
-        ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-        if (ctime_ns > o->taken_ns && !is_accepted(o, str_of(files->ptr[i])))
-            objection_add(ret, OBJECTION_OUTSIDE, str_of(files->ptr[i]), why);
+        if (lstat(files->ptr[i], &link) < 0 || stat(files->ptr[i], &st) < 0 ||
+            S_ISDIR(st.st_mode) || S_ISCHR(st.st_mode))
+            continue;
+        if ((is_later(o, &st) || is_later(o, &link)) && !is_accepted(o, path))
+            objection_add(ret, OBJECTION_OUTSIDE, path, why);
     }
 }
 
@@ -360,12 +331,14 @@ void origin_compare(const struct origin *o, const struct origin_now *now, struct
                           "protected files stay as they are while the check runs");
     }
     compare_new(o, now, command, condition, first, trace, ret);
+    compare_late(o, now, trace, ret);
     if (first->trace.is_seen && (!trace->is_seen || (trace->is_cut && !first->trace.is_cut)))
         objection_add(ret, OBJECTION_UNSEEN, command, "what it runs was observed at first");
     if (!trace->is_seen)
         return;
-    compare_outside(o, &trace->programs, "the check runs it", ret);
-    compare_outside(o, &trace->outside, "the check reads it", ret);
+    compare_outside(o, &trace->programs, /*only=*/NULL, "the check runs it", ret);
+    compare_outside(o, &trace->outside, /*only=*/NULL, "the check reads it", ret);
+    compare_outside(o, &trace->system, &first->trace.system, "the check reads it", ret);
     if (first->trace.is_seen)
         compare_runs(o, first, trace, ret, ret_partial);
 }
@@ -380,6 +353,10 @@ int origin_programs(const struct origin *o, struct cancel *cancel, objection_vec
         digest_look(AT_FDCWD, real ? real : p->path.ptr, &d);
         if (d.size == p->size && d.ctime_ns == p->ctime_ns && d.ino == p->ino)
             continue;
+        if (!p->sha256[0]) {
+            objection_add(ret, OBJECTION_OUTSIDE, p->path, "a check reads it");
+            continue;
+        }
         if (digest_read(AT_FDCWD, real ? real : p->path.ptr, cancel, &d, err) < 0)
             return -1;
         if (strcmp(d.sha256, p->sha256) != 0)

@@ -394,7 +394,8 @@ int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, str
 
 /* ---- checks ---- */
 
-static int take_program(struct origin *o, const char *path, struct cancel *cancel, struct err *err)
+static int take_program(struct origin *o, const char *path, bool is_file, struct cancel *cancel,
+                        struct err *err)
 {
     struct origin_program p = {.path = arena_str(&o->arena, str_of(path))};
     CLEANUP(mem_freep) char *real = path_real(path);
@@ -406,14 +407,17 @@ static int take_program(struct origin *o, const char *path, struct cancel *cance
     }
     if (!real)
         return 0;
-    if (digest_read(AT_FDCWD, real, cancel, &d, err) < 0)
+    if (is_file)
+        digest_look(AT_FDCWD, real, &d);
+    else if (digest_read(AT_FDCWD, real, cancel, &d, err) < 0)
         return -1;
-    if (d.kind == DIGEST_GONE)
+    if (d.kind == DIGEST_GONE || (is_file && d.kind != DIGEST_FILE))
         return 0;
     p.size = d.size;
     p.ctime_ns = d.ctime_ns;
     p.ino = d.ino;
-    memcpy(p.sha256, d.sha256, sizeof(d.sha256));
+    if (!is_file)
+        memcpy(p.sha256, d.sha256, sizeof(d.sha256));
     vec_push(&o->programs, p);
     return 0;
 }
@@ -465,6 +469,17 @@ static int pin_refs(struct origin *o, const struct origin_check *c, struct cance
     return git_state_pin(&o->git, o->dir, o->environ, &texts, cancel, err);
 }
 
+const char *origin_why_read(const struct inventory_entry *e, const struct trace *trace)
+{
+    if (e->flags & INVENTORY_TREE && trace_has(&trace->made, e->path))
+        return "a makefile that the check reads";
+    if (!trace_has(&trace->read, e->path))
+        return NULL;
+    if (e->flags & INVENTORY_TREE && name_is_installed(e->path))
+        return "an installed package that the check reads";
+    return name_kind(e->path) == NAME_SETTINGS ? "configuration that the check reads" : NULL;
+}
+
 int origin_add_check(struct origin *o, const char *command, const struct origin_now *now,
                      struct trace *trace, struct strv *touched, struct cancel *cancel,
                      struct err *err)
@@ -485,19 +500,21 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
     if (pin_refs(o, c, cancel, err) < 0)
         return -1;
     for (size_t i = 0; i < c->trace.programs.len; i++) {
-        if (take_program(o, c->trace.programs.ptr[i], cancel, err) < 0)
+        if (take_program(o, c->trace.programs.ptr[i], /*is_file=*/false, cancel, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < c->trace.outside.len; i++) {
+        if (take_program(o, c->trace.outside.ptr[i], /*is_file=*/true, cancel, err) < 0)
             return -1;
     }
     if (o->protects_nothing)
         return 0;
     for (size_t i = 0; i < o->files.entries.len; i++) {
         struct inventory_entry *e = &o->files.entries.ptr[i];
-        bool is_read = trace_has(&c->trace.read, e->path);
+        const char *why = origin_why_read(e, &c->trace);
 
-        if (e->flags & INVENTORY_TREE && trace_has(&c->trace.made, e->path))
-            protect(o, e, false, "a makefile that the check reads");
-        else if (is_read && name_kind(e->path) == NAME_SETTINGS)
-            protect(o, e, false, "configuration that the check reads");
+        if (why)
+            protect(o, e, false, why);
         else if (e->flags & INVENTORY_TREE)
             protect_by_name(o, e, /*has_checks=*/true);
         if (e->type == INVENTORY_LINK)
@@ -612,14 +629,16 @@ static void accept_programs(struct origin *o, struct str path, size_t *count, bo
 
             if (real)
                 (void)digest_read(AT_FDCWD, real, /*cancel=*/NULL, &d, /*err=*/NULL);
-            if (d.kind == DIGEST_GONE || strcmp(d.sha256, p->sha256) != 0)
+            if (d.kind == DIGEST_GONE || (p->sha256[0] ? strcmp(d.sha256, p->sha256) != 0
+                                                       : d.ino != p->ino || d.size != p->size))
                 ++*count;
             if (d.kind == DIGEST_GONE)
                 continue;
             p->size = d.size;
             p->ctime_ns = d.ctime_ns;
             p->ino = d.ino;
-            memcpy(p->sha256, d.sha256, sizeof(d.sha256));
+            if (p->sha256[0])
+                memcpy(p->sha256, d.sha256, sizeof(d.sha256));
         }
         o->programs.ptr[kept++] = *p;
     }
@@ -660,8 +679,9 @@ int origin_accept(struct origin *o, struct str path, struct cancel *cancel, size
         return -1;
     VEC_EACH(&now.changes, c) {
         struct str at = change_entry(c)->path;
-        bool matters = c->how == INVENTORY_NEW ? name_kind(at) != NAME_PLAIN
-                                               : c->was->flags & INVENTORY_PROTECTED;
+        bool matters =
+            change_closes(c) || (c->how == INVENTORY_NEW ? name_kind(at) != NAME_PLAIN
+                                                         : c->was->flags & INVENTORY_PROTECTED);
 
         if (!is_meant(name, at) || (!name.len && !matters))
             continue;

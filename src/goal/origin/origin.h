@@ -50,12 +50,12 @@ struct origin_check {
     struct strv touched; /* protected files that its own run changed */
 };
 
-/* A program outside of the workspace that a check ran. */
+/* A program outside of the workspace that a check ran, or a file of the user that it read. */
 struct origin_program {
     struct str path;
     int64_t size, ctime_ns;
     uint64_t ino;
-    char sha256[SHA256_HEX + 1];
+    char sha256[SHA256_HEX + 1]; /* "": of a file, which is known by its look */
 };
 
 struct origin_now;
@@ -124,6 +124,13 @@ static inline const struct inventory_entry *change_entry(const struct inventory_
     return c->is ? c->is : c->was;
 }
 
+/* Nobody can read the file or folder any more. */
+static inline bool change_closes(const struct inventory_change *c)
+{
+    return c->is && c->is->flags & INVENTORY_TREE && c->is->type != INVENTORY_LINK &&
+           !(c->is->mode & 0400) && (!c->was || c->was->mode & 0400);
+}
+
 /* A file that stands in the way of "met", or that the judge shall look at. */
 enum objection_what {
     OBJECTION_CHANGED,
@@ -151,6 +158,9 @@ void objections_explain(const objection_vec *v, const char *session, struct buf 
 
 /* Protected files that are not what they were. */
 void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret);
+/* Why a file that a run of the check reads must stay as it is, whatever its name; NULL: it need
+ * not. */
+const char *origin_why_read(const struct inventory_entry *e, const struct trace *trace);
 /* Tests in the source they test, which is the work: those that were there must still be. */
 int origin_inline_tests(const struct origin *o, const struct origin_now *now, struct cancel *cancel,
                         objection_vec *ret, struct err *err);

@@ -570,6 +570,45 @@ static void compare_runs(void **state)
          "", ""},
         {"a new makefile", "echo 1 > GNUmakefile", "make", "X 1 /usr/bin/make|R 1 /w/Makefile|",
          "X 1 /usr/bin/make|R 1 /w/GNUmakefile|", "GNUmakefile is new", ""},
+        {"a header that only this run needs",
+         "mkdir inc; echo 1 > inc/string.h; echo '#include <string.h>' > tests/data.txt", "cc",
+         "X 1 /usr/bin/cc|M 1 /w/inc/math.h|R 1 /usr/include/math.h|",
+         "X 1 /usr/bin/cc|R 1 /w/tests/data.txt|R 1 /w/inc/string.h|", "inc/string.h is new", ""},
+        {"a header that no test names", "mkdir inc; echo 1 > inc/string.h", "cc",
+         "X 1 /usr/bin/cc|M 1 /w/inc/math.h|R 1 /usr/include/math.h|",
+         "X 1 /usr/bin/cc|R 1 /w/tests/data.txt|R 1 /w/inc/string.h|", "", ""},
+        {"a header in a folder of its own", "mkdir -p inc/my; echo 1 > inc/my/types.h", "cc",
+         "X 1 /usr/bin/cc|M 1 /w/inc/my/types.h|M 1 /w/inc/sys/types.h|R 1 "
+         "/usr/include/sys/types.h|",
+         "X 1 /usr/bin/cc|R 1 /w/inc/my/types.h|R 1 /usr/include/sys/types.h|", "", ""},
+        {"a module that loads the real one", "echo 1 > re.py", "t",
+         "X 1 /usr/bin/python3|R 1 /usr/lib/python3.99/re.py|",
+         "X 1 /usr/bin/python3|R 1 /w/re.py|R 1 /usr/lib/python3.99/re.py|", "re.py is new", ""},
+        {"the same with modules of the user", "echo 1 > re.py", "t",
+         "X 1 /usr/bin/python3|R 1 /home/u/.pyenv/lib/re.py|",
+         "X 1 /usr/bin/python3|R 1 /w/re.py|R 1 /home/u/.pyenv/lib/re.py|", "re.py is new", ""},
+        {"a module of a package", "mkdir pkg; echo 1 > pkg/__init__.py; echo 1 > pkg/re.py", "t",
+         "X 1 /usr/bin/python3|R 1 /usr/lib/python3.99/re.py|",
+         "X 1 /usr/bin/python3|R 1 /w/pkg/re.py|R 1 /usr/lib/python3.99/re.py|", "", ""},
+        {"a module in a folder that the check names", "mkdir src; echo 1 > src/re.py",
+         "PYTHONPATH=src t", "X 1 /usr/bin/python3|R 1 /usr/lib/python3.99/re.py|",
+         "X 1 /usr/bin/python3|R 1 /w/src/re.py|R 1 /usr/lib/python3.99/re.py|", "src/re.py is new",
+         ""},
+        {"a module of Perl with the end of another's name",
+         "mkdir -p lib/My; echo 1 > lib/My/Util.pm", "t",
+         "X 1 /usr/bin/perl|R 1 /usr/share/perl/Scalar/Util.pm|",
+         "X 1 /usr/bin/perl|R 1 /w/lib/My/Util.pm|R 1 /usr/share/perl/Scalar/Util.pm|", "", ""},
+        {"modules of Node are not searched elsewhere", "echo 1 > index.js", "t",
+         "X 1 /usr/bin/node|M 1 /w/index.js|R 1 /usr/lib/node_modules/npm/index.js|",
+         "X 1 /usr/bin/node|R 1 /w/index.js|", "", ""},
+        {"a program that the check names by its path", "mkdir b; echo 1 > b/diff", "./b/diff x",
+         "X 1 /bin/sh|X 2 /usr/bin/diff|", "X 1 /bin/sh|X 2 /w/b/diff|", "", ""},
+        {"what grep finds everywhere", "echo 1 > .x", "t", "X 1 /bin/sh|",
+         "X 1 /usr/bin/grep|R 1 /w/.x|", "", ""},
+        {"a hidden folder that the check names", "mkdir .x; echo 1 > .x/y", "t .x",
+         "X 1 /usr/bin/rg|", "X 1 /usr/bin/rg|R 1 /w/.x/y|", "", ""},
+        {"a makefile that only this run reads", "echo 2 > lib/a.py", "make", "X 1 /usr/bin/make|",
+         "X 1 /usr/bin/make|R 1 /w/lib/a.py|", "lib/a.py changed", ""},
         {"the first makefile", "echo 1 > GNUmakefile", "make", "X 1 /usr/bin/make|",
          "X 1 /usr/bin/make|R 1 /w/GNUmakefile|", "", ""},
     };
@@ -682,6 +721,55 @@ static void unseen(void **state)
     objections_release(&objections);
 }
 
+/* Files of installed programs that were read before, and one that every run loads. */
+static void system_files(void **state)
+{
+    static const struct strv untouched;
+    CLEANUP(freep) struct origin *o = NULL;
+    CLEANUP(origin_now_release) struct origin_now now = ORIGIN_NOW_INIT;
+    CLEANUP(strv_release) struct strv partial = STRV_INIT;
+    CLEANUP(buf_release) struct buf path = BUF_INIT(1 << 12);
+    objection_vec objections = VEC_INIT;
+    struct trace trace = {.is_seen = true};
+
+    (void)state;
+    work_run("mkdir ../usr; touch ../usr/a.py ../usr/b.py", NULL);
+    o = take();
+    add_check(o, "t", "X 1 /bin/sh|");
+    work_run("touch ../usr/a.py ../usr/b.py ../usr/sitecustomize.py", NULL);
+    buf_addf(&path, "%s/usr/a.py", work_top);
+    strv_adds(&o->checks.ptr[0].trace.system, buf_cstr(&path));
+    strv_adds(&trace.system, buf_cstr(&path));
+    strv_addf(&trace.system, "%s/usr/b.py", work_top);
+    strv_addf(&trace.system, "%s/usr/sitecustomize.py", work_top);
+    assert_int_equal(origin_look(o, NULL, &now, NULL), 0);
+    origin_compare(o, &now, STR("t"), STR(""), &trace, &untouched, &objections, &partial);
+    assert_int_equal(objections.len, 2);
+    assert_string_equal(objections.ptr[0].path, buf_cstr(&path));
+    assert_true(strstr(objections.ptr[1].path, "sitecustomize.py") != NULL);
+    objections_release(&objections);
+    trace_release(&trace);
+}
+
+/* What cannot be read holds nothing that a search finds. */
+static void closed(void **state)
+{
+    CLEANUP(freep) struct origin *o = NULL;
+    size_t count;
+
+    (void)state;
+    work_run(make_project, NULL);
+    o = take();
+    work_run("chmod 000 lib/a.py; chmod 200 run.sh; chmod 000 build/out; echo 1 > new; chmod 0 new",
+             NULL);
+    assert_objections(o, "lib/a.py has other permissions, new has other permissions, run.sh has "
+                         "other permissions");
+    assert_int_equal(origin_accept(o, STR(""), NULL, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    assert_objections(o, "");
+    work_run("chmod 600 lib/a.py run.sh build/out new", NULL);
+}
+
 static void programs(void **state)
 {
     CLEANUP(freep) struct origin *o = NULL;
@@ -691,10 +779,12 @@ static void programs(void **state)
     size_t count;
 
     (void)state;
-    work_run("printf '#!/bin/sh\\n' > ../bin/tool; chmod +x ../bin/tool", NULL);
+    work_run("printf '#!/bin/sh\\n' > ../bin/tool; chmod +x ../bin/tool; echo 1 > ../bin/data; "
+             "echo 2 > ../bin/old",
+             NULL);
     snprintf(path, sizeof(path), "%s/bin/tool", work_top);
     o = take();
-    buf_addf(&record, "X 1 %s|X 2 /bin/sh|", path);
+    buf_addf(&record, "X 1 %s|R 1 %s/bin/data|X 2 /bin/sh|", path, work_top);
     add_check(o, "tool", buf_cstr(&record));
     assert_int_equal(origin_programs(o, NULL, &objections, NULL), 0);
     work_run("touch ../bin/tool", NULL);
@@ -707,6 +797,16 @@ static void programs(void **state)
     objections_release(&objections);
     objections = (objection_vec)VEC_INIT;
     assert_int_equal(origin_accept(o, str_of(path), NULL, &count, NULL), 0);
+    assert_int_equal(origin_programs(o, NULL, &objections, NULL), 0);
+    assert_int_equal(objections.len, 0);
+    work_run("mv ../bin/old ../bin/data", NULL); /* another file, which is older */
+    assert_int_equal(origin_programs(o, NULL, &objections, NULL), 0);
+    assert_int_equal(objections.len, 1);
+    assert_int_equal(objections.ptr[0].what, OBJECTION_OUTSIDE);
+    objections_release(&objections);
+    objections = (objection_vec)VEC_INIT;
+    assert_int_equal(origin_accept(o, STR(""), NULL, &count, NULL), 0);
+    assert_int_equal(count, 1);
     assert_int_equal(origin_programs(o, NULL, &objections, NULL), 0);
     assert_int_equal(objections.len, 0);
 }
@@ -806,6 +906,8 @@ UNIT_TEST(origin)
         CASE(compare_runs),
         CASE(inline_tests),
         CASE(unseen),
+        CASE(system_files),
+        CASE(closed),
         CASE(programs),
         CASE(on_disk),
         CASE(explains),

@@ -25,6 +25,7 @@ void trace_release(struct trace *t)
     strv_release(&t->programs);
     strv_release(&t->ran);
     strv_release(&t->read);
+    strv_release(&t->loaded);
     strv_release(&t->used);
     strv_release(&t->made);
     strv_release(&t->outside);
@@ -117,6 +118,8 @@ static void add_file(struct reader *r, struct str pid, struct str path)
         strv_add(&r->t->ran, inside);
     path = str_of(program);
     path = str_first(path, str_chr(path, ARGUMENT_SEP));
+    if (!name_is_reader(base_of(path)))
+        strv_add(&r->t->loaded, inside);
     if (name_is_make(base_of(path)))
         strv_add(&r->t->made, inside);
     if (((name_is_interpreter(base_of(path)) || name_is_builder(base_of(path))) &&
@@ -156,6 +159,7 @@ static void sort_all(struct trace *t)
     sort(&t->programs);
     sort(&t->ran);
     sort(&t->read);
+    sort(&t->loaded);
     sort(&t->used);
     sort(&t->made);
     sort(&t->outside);
@@ -209,7 +213,7 @@ static bool follow(const char *dir, const char *path, struct buf *ret)
 
 void trace_follow(struct trace *t, const char *dir, const char *also)
 {
-    struct strv *const lists[] = {&t->ran, &t->read, &t->used, &t->made};
+    struct strv *const lists[] = {&t->ran, &t->read, &t->loaded, &t->used, &t->made};
     struct reader r = {.t = t, .dir = str_of(dir), .also = str_of(also)};
     CLEANUP(buf_release) struct buf real = BUF_INIT(BUF_NO_LIMIT);
     struct str inside;
@@ -255,8 +259,10 @@ void trace_write(const struct trace *t, struct jw *w)
     bytes_write_list(w, "programs", &t->programs);
     bytes_write_list(w, "ran", &t->ran);
     bytes_write_list(w, "read", &t->read);
+    bytes_write_list(w, "loaded", &t->loaded);
     bytes_write_list(w, "used", &t->used);
     bytes_write_list(w, "made", &t->made);
+    bytes_write_list(w, "outside", &t->outside);
     bytes_write_list(w, "system", &t->system);
     bytes_write_list(w, "missing", &t->missing);
     jw_object_end(w);
@@ -269,8 +275,10 @@ void trace_parse(struct trace *t, const struct json *v)
     bytes_parse_list(json_get(v, "programs"), &t->programs);
     bytes_parse_list(json_get(v, "ran"), &t->ran);
     bytes_parse_list(json_get(v, "read"), &t->read);
+    bytes_parse_list(json_get(v, "loaded"), &t->loaded);
     bytes_parse_list(json_get(v, "used"), &t->used);
     bytes_parse_list(json_get(v, "made"), &t->made);
+    bytes_parse_list(json_get(v, "outside"), &t->outside);
     bytes_parse_list(json_get(v, "system"), &t->system);
     bytes_parse_list(json_get(v, "missing"), &t->missing);
     sort_all(t);

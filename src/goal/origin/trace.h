@@ -24,9 +24,11 @@ struct trace {
     struct strv programs; /* outside of the workspace, by their paths */
     struct strv ran;      /* in the workspace: programs, and scripts given to an interpreter */
     struct strv read;     /* in the workspace: files that were opened */
-    struct strv used;     /* those of them that an interpreter, a compiler or a program of the
-                           * workspace opened: not what git or grep merely looked at */
-    struct strv made;     /* in the workspace: files that make itself opened */
+    struct strv loaded; /* those of them that more than a program such as grep or cat opened, which
+                         * shows whatever it is given */
+    struct strv used;   /* those of them that an interpreter, a compiler or a program of the
+                         * workspace opened: not what git or grep merely looked at */
+    struct strv made;   /* in the workspace: files that make itself opened */
     struct strv
         outside; /* other files that were opened: of the user, and what governs all programs */
     struct strv system;  /* and those of installed programs */

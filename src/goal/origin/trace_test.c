@@ -106,6 +106,19 @@ static void lists(void **state)
     }
 }
 
+/* What a program such as grep was given says nothing about what it looks for. */
+static void loads(void **state)
+{
+    struct trace t = {0};
+
+    (void)state;
+    read_records(&t,
+                 "X 1 /bin/grep^-r^x|R 1 /w/app/a|R 1 /w/app/b|X 2 /usr/bin/rg|R 2 /w/app/b|R 2 "
+                 "/w/app/c|");
+    assert_list("loaded", &t.loaded, "b c");
+    trace_release(&t);
+}
+
 static void cut(void **state)
 {
     struct trace t = {0};
@@ -176,10 +189,8 @@ static void round_trip(void **state)
 UNIT_TEST(trace)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),
-        cmocka_unit_test(cut),
-        cmocka_unit_test(builds),
-        cmocka_unit_test(round_trip),
+        cmocka_unit_test(lists),  cmocka_unit_test(loads),      cmocka_unit_test(cut),
+        cmocka_unit_test(builds), cmocka_unit_test(round_trip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
