@@ -18,6 +18,7 @@
 #include "guard/sandbox.h"
 #include "guard/trial.h"
 #include "guard/workspace.h"
+#include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 
@@ -126,6 +127,13 @@ static void judge_effects(struct call *c, const struct effects *e, struct permit
     ret->path = STR("");
 }
 
+/* A name may hold line breaks, which would look like the end of the question. */
+static void add_name(struct buf *to, struct str name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        buf_addc(to, (unsigned char)name.ptr[i] < ' ' ? '?' : name.ptr[i]);
+}
+
 /* "it would create 2 files: /w/a, /w/b". */
 static void say_changes(const struct effects *e, struct permit_answer *ret)
 {
@@ -137,8 +145,10 @@ static void say_changes(const struct effects *e, struct permit_answer *ret)
     effects_summary(e, &text);
     VEC_EACH(&e->list, one) {
         is_protected = is_protected || one->is_protected;
-        if (!one->is_told_elsewhere && told < 3)
-            buf_addf(&text, "%s%s", told++ ? ", " : ": ", one->path);
+        if (one->is_told_elsewhere || told == 3)
+            continue;
+        buf_adds(&text, told++ ? ", " : ": ");
+        add_name(&text, str_of(one->path));
     }
     ret->reason_type = is_protected ? "safetyCheck" : "effects";
     snprintf(ret->reason, sizeof(ret->reason), "%.*s%s",
@@ -228,6 +238,7 @@ static void write_wanted(const struct trial_wanted *w, struct buf *ret)
 
 static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
 {
+    CLEANUP(buf_release) struct buf name = BUF_INIT(sizeof(ret->reason));
     static const char *const wants[] = {
         "it reads %.*s, which is outside the working folders",
         "it runs %.*s, which is outside the working folders",
@@ -242,7 +253,8 @@ static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
         ret->path = w->name;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(ret->reason, sizeof(ret->reason), wants[w->thing], STR_ARG(str_clip(w->name, 200)));
+    add_name(&name, str_clip(w->name, 200));
+    snprintf(ret->reason, sizeof(ret->reason), wants[w->thing], STR_ARG(buf_str(&name)));
 #pragma GCC diagnostic pop
 }
 
@@ -320,6 +332,25 @@ static enum call_tried give_up(struct call *c, struct permit_answer *why, const 
     return CALL_UNTRIED;
 }
 
+/* The user has sent it to the background: so it is asked about, and run there. */
+static void send_away(struct call *c)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(TOOL_MAX_TEXT);
+    struct jw w;
+
+    jw_init(&w, &json, 0);
+    jw_object(&w);
+    JSON_EACH(c->args, m) {
+        if (!str_is(json_key(m), "run_in_background")) {
+            jw_key_str(&w, json_key(m));
+            jw_json(&w, m);
+        }
+    }
+    jw_kbool(&w, "run_in_background", true);
+    jw_object_end(&w);
+    (void)call_set_input(c, buf_str(&json), /*err=*/NULL);
+}
+
 enum call_tried call_try(struct call *c, const struct rule_subject *subject,
                          struct permit_answer *why)
 {
@@ -348,6 +379,9 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
             return decide_changes(c, subject, t);
         case TRIAL_OVERRUN:
             return give_up(c, why, trial_why(t));
+        case TRIAL_SENT_AWAY:
+            send_away(c);
+            return give_up(c, why, "it would run in the background, which cannot be tried");
         case TRIAL_REFUSED:
             call_fail(c, "blocked by the sandbox: read of %.*s, which is hidden from commands",
                       STR_ARG(trial_wanted(t).name));

@@ -56,7 +56,7 @@ struct trial {
     struct proxy_door *door;
 
     char *end_dir;
-    bool timed_out, is_too_large;
+    bool timed_out, is_too_large, is_sent_away;
     int64_t look_at_ms;
     char wanted_kind; /* of CONFINE_ENDS; 0: nothing */
     char *wanted;
@@ -292,7 +292,7 @@ static void forget_run(struct trial *t)
     mem_freep(&t->end_dir);
     mem_freep(&t->wanted);
     t->wanted_kind = 0;
-    t->timed_out = t->is_too_large = false;
+    t->timed_out = t->is_too_large = t->is_sent_away = false;
     effects_release(&t->effects);
     t->effects = (struct effects)EFFECTS_INIT;
     strv_clear(&t->write);
@@ -511,6 +511,11 @@ void trial_ended(struct trial *t, const char *dir, bool timed_out)
     t->timed_out = timed_out;
 }
 
+void trial_send_away(struct trial *t)
+{
+    t->is_sent_away = true;
+}
+
 /* ---- what became of it ---- */
 
 /* The last record that ended it. */
@@ -567,7 +572,9 @@ int trial_look(struct trial *t, struct cancel *cancel, enum trial_outcome *ret, 
     struct effects_layer layers[CONFINE_MAX_OVERLAYS];
     struct err why = {0};
 
-    *ret = TRIAL_OVERRUN;
+    *ret = t->is_sent_away ? TRIAL_SENT_AWAY : TRIAL_OVERRUN;
+    if (t->is_sent_away)
+        return 0;
     if (t->timed_out || t->is_too_large || is_large(t)) {
         snprintf(t->why, sizeof(t->why), "%s",
                  t->timed_out ? "its time was up while it ran on trial"

@@ -44,6 +44,7 @@ enum trial_outcome {
     TRIAL_STOPPED, /* trial_wanted() */
     TRIAL_REFUSED, /* the same, but it is a secret: refused without asking */
     TRIAL_OVERRUN, /* its time was up, or it wrote too much: trial_why() */
+    TRIAL_SENT_AWAY,
 };
 
 /* Whether commands of this session can be tried at all; *ret_why, which may be NULL, says why not.
@@ -63,6 +64,8 @@ int trial_enter(struct trial *t, struct sandbox_job **ret, struct err *err);
 bool trial_is_too_large(struct trial *t, int64_t now_ms);
 /* dir: where it ended; NULL: where it began. */
 void trial_ended(struct trial *t, const char *dir, bool timed_out);
+/* While it runs: it is to run in the background, where nothing can be tried. */
+void trial_send_away(struct trial *t);
 
 int trial_look(struct trial *t, struct cancel *cancel, enum trial_outcome *ret, struct err *err);
 struct effects *trial_effects(struct trial *t);

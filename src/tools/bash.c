@@ -207,7 +207,12 @@ static bool bash_take_mail(struct bash *b)
         return !b->is_cancelled;
     }
     if (m->kind == &background_mail_kind) {
-        b->is_sent_away = true;
+        if (b->call->trial) { /* the user is asked about the command instead */
+            trial_send_away(b->call->trial);
+            proc_kill(b->proc);
+        } else {
+            b->is_sent_away = true;
+        }
         mail_free(m);
         return true;
     }
@@ -393,14 +398,12 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
         return -1;
     }
     b.begun_ms = clock_mono_ms();
-    if (!call->trial) /* where it is tried nothing goes on */
-        background_stand_by(call->workspace, call->id, b.mail);
+    background_stand_by(call->workspace, call->id, b.mail);
     while (bash_take_mail(&b)) {
         if (b.is_sent_away && bash_goes_away(&b, ret))
             return 0;
     }
-    if (!call->trial)
-        background_stand_down(call->workspace, b.mail);
+    background_stand_down(call->workspace, b.mail);
     spool_end(&b.spool);
     bash_explain(&b);
     bash_write_result(&b, ret);

@@ -9,7 +9,8 @@
 #include "tui/diff/diff_view.h"
 
 #define MAX_TEXT ((size_t)16 << 10)
-#define MAX_PATCH_ROWS 40 /* of one file */
+#define MAX_PATCH_ROWS 6000 /* of all files; they share it evenly */
+#define MIN_PATCH_ROWS 40   /* of one file */
 
 static const struct {
     const char *change, *verb;
@@ -63,7 +64,7 @@ static void add_kind(const struct json *e, struct buf *ret)
 }
 
 static void draw_change(const struct view *v, const struct json *e, const char *dir,
-                        struct lines *ret)
+                        size_t max_rows, struct lines *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_TEXT);
     struct str change = json_get_str(e, "change");
@@ -72,7 +73,8 @@ static void draw_change(const struct view *v, const struct json *e, const char *
     struct diff_view how = {.patch = json_get(e, "structuredPatch"),
                             .path = json_get_str(e, "path"),
                             .cols = v->cols,
-                            .max_rows = MAX_PATCH_ROWS,
+                            .max_rows = max_rows,
+                            .is_cut = true,
                             .ascii = v->ascii};
 
     for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
@@ -116,6 +118,8 @@ void dialog_effects(const struct view *v, const struct json *effects, const char
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_TEXT);
     const struct json *wanted = json_get(effects, "wanted");
+    const struct json *list = json_get(effects, "changes");
+    size_t max_rows;
     int64_t omitted = json_get_i64(effects, "omitted", 0);
 
     dialog_text(v, ROLE_TEXT, STR(""), ret);
@@ -126,8 +130,11 @@ void dialog_effects(const struct view *v, const struct json *effects, const char
     buf_addf(&text, "It has run on trial. Its changes: %.*s",
              STR_ARG(json_get_str(effects, "summary")));
     dialog_text(v, ROLE_FAINT, buf_str(&text), ret);
-    JSON_EACH(json_get(effects, "changes"), e) {
-        draw_change(v, e, dir, ret);
+    max_rows = MAX_PATCH_ROWS / (json_len(list) ? json_len(list) : 1);
+    if (max_rows < MIN_PATCH_ROWS)
+        max_rows = MIN_PATCH_ROWS;
+    JSON_EACH(list, e) {
+        draw_change(v, e, dir, max_rows, ret);
     }
     if (!omitted)
         return;

@@ -143,7 +143,7 @@ static void draw_call(struct permission *p, const struct view *v, struct lines *
             draw_about(v, about, ret);
         draw_code(v, STR("bash"), command, ret);
         if (json_get_bool(a->input, "run_in_background", false))
-            dialog_text(v, ROLE_FAINT, STR("It would go on in the background."), ret);
+            dialog_text(v, ROLE_FAINT, STR("It would run in the background."), ret);
         if (a->effects)
             dialog_effects(v, a->effects, a->dir, ret);
         return;

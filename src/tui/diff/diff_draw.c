@@ -287,7 +287,7 @@ static void put_more(const struct diff_view *v, size_t lines, struct lines *to)
 
     lines_putf(&row, STYLE(ROLE_FAINT), "%s %zu more line%s", v->ascii ? "..." : "…", lines,
                lines == 1 ? "" : "s");
-    if (v->cols >= NARROW)
+    if (v->cols >= NARROW && !v->is_cut)
         lines_puts(&row, ROLE_FAINT, " (Ctrl-O)");
     lines_end(&row);
     lines_add_cut(to, lines_at(&row, 0), v->cols, v->ascii);

@@ -18,6 +18,7 @@ struct diff_view {
     int cols;
     size_t max_rows; /* the rest is counted as "… 120 more lines (Ctrl-O)"; 0: all of it */
     bool ascii;
+    bool is_cut; /* no key shows the rest */
 };
 void diff_view_draw(const struct diff_view *v, struct lines *ret);
 /* Of a file that is new: all of its lines are added. v->patch is not looked at. */
