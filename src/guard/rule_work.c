@@ -7,12 +7,9 @@
 #include "base/strv.h"
 #include "base/words.h"
 #include "guard/rule_state.h"
-#include "shell/shell_brace.h"
 #include "shell/shell_kind.h"
 #include "shell/shell_runner.h"
 #include "shell/shell_sed.h"
-
-#define MAX_BRACES 64
 
 /* cp has no -r: what a folder brings along (.npmrc, .envrc) is not among its words. */
 static const struct worker {
@@ -55,14 +52,6 @@ static bool is_tame_glob(struct str raw)
     return name < raw.len && raw.ptr[name] != '.' && raw.ptr[name] != '[';
 }
 
-/* mkdir -p a/{b,c} */
-static bool add_braces(const struct shell_word *w, struct strv *ret)
-{
-    return !w->quoted && !str_has(w->text, STR("..")) && str_chr(w->text, '*') == w->text.len &&
-           str_chr(w->text, '?') == w->text.len && str_chr(w->text, '[') == w->text.len &&
-           w->text.ptr[0] != '{' && shell_braces(w->text, MAX_BRACES, ret);
-}
-
 static bool worker_takes(const struct worker *k, const struct shell_part *p, struct strv *ret)
 {
     CLEANUP(strv_release) struct strv paths = STRV_INIT;
@@ -82,7 +71,7 @@ static bool worker_takes(const struct worker *k, const struct shell_part *p, str
             continue;
         else if (!w->globs || (k->globs && !w->quoted && is_tame_glob(w->raw)))
             strv_add(&paths, w->text);
-        else if (k->copies || !add_braces(w, &paths))
+        else
             return false;
     }
     if (paths.len < (k->copies ? 2 : 1))

@@ -186,38 +186,20 @@ static bool date_reads(const struct shell_part *p)
     return true;
 }
 
-#define FIND_ACTIONS "-execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"
-
-/* What -exec runs, up to its ";" or "+". The names it gets have a folder in front, so that none is
- * an option. */
-static bool find_runs_reader(const struct shell_part *p, size_t *at)
-{
-    struct shell_part inner = *p;
-
-    inner.first += *at + 1;
-    while (p->first + *at < p->words.len && !str_is(shell_word_at(p, *at)->text, ";") &&
-           !str_is(shell_word_at(p, *at)->text, "+"))
-        ++*at;
-    inner.words.len = p->first + *at;
-    return p->first + *at < p->words.len && inner.first < inner.words.len &&
-           words_have(shell_word_at(&inner, 0)->raw, PLAIN_READERS);
-}
+#define FIND_ACTIONS "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls"
 
 static bool find_reads(const struct shell_part *p)
 {
     for (size_t i = 1; p->first + i < p->words.len; i++) {
         const struct shell_word *w = shell_word_at(p, i);
 
-        if (str_is(w->raw, "-exec") && find_runs_reader(p, &i))
-            continue;
-        if (shell_word_could_be_option(w) || str_is(w->text, "-exec") ||
-            words_have(w->text, FIND_ACTIONS))
+        if (shell_word_could_be_option(w) || words_have(w->text, FIND_ACTIONS))
             return false;
     }
     return true;
 }
 
-/* --- awk and tar ---------------------------------------------------------------------------- */
+/* --- awk ------------------------------------------------------------------------------------ */
 
 /* A program without anything that writes or runs; -F and -v in front. */
 static bool awk_reads(const struct shell_part *p)
@@ -242,28 +224,6 @@ static bool awk_reads(const struct shell_part *p)
             return false;
     }
     return !str_has(program, STR("system")) && !str_has(program, STR("getline"));
-}
-
-/* tar tf: with a colon in its name the archive would be fetched. */
-static bool tar_lists(const struct shell_part *p)
-{
-    struct str letters = shell_word_at(p, 1)->raw;
-    bool lists = false;
-
-    letters = str_from(letters, str_starts(letters, STR("-")));
-    for (size_t i = 0; i < letters.len; i++) {
-        if (!strchr("tvzjJf", letters.ptr[i]))
-            return false;
-        lists |= letters.ptr[i] == 't';
-    }
-    for (size_t i = 2; p->first + i < p->words.len; i++) {
-        const struct shell_word *w = shell_word_at(p, i);
-
-        if ((shell_word_is_option(w) && !str_is(w->raw, "-f")) || shell_word_could_be_option(w) ||
-            w->globs || str_chr(w->text, ':') < w->text.len)
-            return false;
-    }
-    return lists;
 }
 
 /* --- git ------------------------------------------------------------------------------------ */
@@ -463,19 +423,6 @@ static bool asks_version(const struct shell_part *p)
             (str_is(shell_word_at(p, 1)->raw, "--version") && words_have(name, VERSION_TELLERS)));
 }
 
-/* Names may follow the verb, and of options only these. */
-static bool part_has_only(const struct shell_part *p, const char *options)
-{
-    for (size_t i = 2; p->first + i < p->words.len; i++) {
-        const struct shell_word *w = shell_word_at(p, i);
-
-        if (shell_word_could_be_option(w) ||
-            (shell_word_is_option(w) && !str_is_word_of(w->text, options)))
-            return false;
-    }
-    return true;
-}
-
 bool shell_part_is_read_only(const struct shell_part *part)
 {
     struct shell_part p;
@@ -502,13 +449,6 @@ bool shell_part_is_read_only(const struct shell_part *part)
         return sed_reads(&p);
     if (words_have(name, "awk gawk mawk"))
         return awk_reads(&p);
-    if (str_is(name, "tar"))
-        return tar_lists(&p);
-    if (words_have(name, "npm pip pip3"))
-        return (words_have(shell_word_at(&p, 1)->raw, "ls list show freeze root") &&
-                (!str_is(name, "npm") || words_have(shell_word_at(&p, 1)->raw, "ls list root")) &&
-                part_has_only(&p, "-g --global --all --depth=0 --json --outdated=false -l")) ||
-               asks_version(&p);
     if (str_is(name, "read"))
         return read_reads(&p);
     if (str_is(name, "set"))
