@@ -10,10 +10,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "agent/call.h"
-#include "agent/compact.h"
+#include "agent/agent_state.h"
+#include "agent/call/call.h"
+#include "agent/compact/compact.h"
 #include "agent/extra.h"
-#include "agent/inside.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "agent/recall.h"

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/agent_state.h"
 #include "agent/ask.h"
-#include "agent/inside.h"
 #include "agent/recall.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"

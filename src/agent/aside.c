@@ -4,7 +4,7 @@
  * text, so that a slow hook delays neither the turn nor a question. Context that it adds for the
  * model is queued as a note. Called from any thread.
  */
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"

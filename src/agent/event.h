@@ -28,6 +28,7 @@
 #include "base/id.h"
 #include "base/str.h"
 #include "llm/event.h"
+#include "llm/ledger.h"
 #include "llm/message.h"
 
 enum event_kind {
@@ -145,13 +146,6 @@ const char *turn_end_subtype(enum turn_end end); /* of the result: "success", "e
 
 struct buf;
 struct llm_rate;
-
-struct model_spent {
-    struct str model;
-    struct llm_usage usage;
-    double usd; /* NAN: prices unknown */
-    int64_t window, max_output;
-};
 
 /* Where a turn's time went. */
 struct turn_pace {

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/attach.h"
-#include "agent/call.h"
+#include "agent/agent_state.h"
+#include "agent/call/call.h"
+#include "agent/compact/attach.h"
 #include "agent/extra.h"
-#include "agent/inside.h"
-#include "agent/room.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -21,6 +20,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/room.h"
 
 #define NEWS_MIN_CHARS 2000
 #define NEWS_MAX_CHARS 8000

@@ -4,8 +4,8 @@
  */
 #include "agent/hook_lines.h"
 
+#include "agent/agent_state.h"
 #include "agent/hook_sight.h"
-#include "agent/inside.h"
 #include "agent/journal.h"
 #include "base/err.h"
 #include "base/log.h"

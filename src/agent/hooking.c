@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "agent/call.h"
+#include "agent/agent_state.h"
+#include "agent/call/call.h"
 #include "agent/hook_lines.h"
 #include "agent/hook_sight.h"
-#include "agent/inside.h"
 #include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"

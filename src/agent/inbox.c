@@ -2,7 +2,7 @@
  * Input from other threads: it is added to the agent's queue (input.h), and recorded in the journal
  * if it has to wait. The record is removed only after the input's transcript line was written.
  */
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "base/clock.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/compact.h"
+#include "agent/compact/compact.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"

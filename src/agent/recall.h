@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "agent/agent.h"
-#include "agent/ledger.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "llm/ledger.h"
 
 struct cancel;
 struct err;

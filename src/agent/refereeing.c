@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
-#include "agent/call.h"
-#include "agent/compact.h"
-#include "agent/inside.h"
+#include "agent/agent_state.h"
+#include "agent/call/call.h"
+#include "agent/compact/compact.h"
 #include "agent/referee.h"
 #include "base/err.h"
 #include "llm/message.h"

@@ -8,10 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
-#include "agent/room.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -22,6 +21,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/room.h"
 #include "net/retry.h"
 #include "sync/cancel.h"
 

@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-#include "agent/batch.h"
-#include "agent/spending.h"
+#include "agent/call/batch.h"
 #include "base/buf.h"
 #include "base/id.h"
 #include "base/vec.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
+#include "llm/spending.h"
 
 struct agent;
 struct conf;

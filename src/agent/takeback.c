@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/journal.h"
 #include "agent/recall.h"
 #include "base/arena.h"

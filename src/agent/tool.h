@@ -6,7 +6,7 @@
  * and tool_<name>_schema of them); and its name in tools/tools.def. tools_test fails if a tool has
  * no text or an invalid schema, or if the whole table is larger than 12 KB.
  *
- * run() is called on a tool thread and sees only its call. Its caller (agent/call.c) does the
+ * run() is called on a tool thread and sees only its call. Its caller (agent/call/call.c) does the
  * schema check, hooks, permission, time limits, cancelling of parallel calls, and truncation. run()
  * may block as long as it watches call->cancel. It returns 0 with a result (is_error marks an error
  * result), or fails with an error whose text becomes the result.

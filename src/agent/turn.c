@@ -4,8 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "agent/compact.h"
-#include "agent/inside.h"
+#include "agent/agent_state.h"
+#include "agent/compact/compact.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "agent/step.h"

@@ -5,9 +5,9 @@
  */
 #include <inttypes.h>
 
-#include "agent/call.h"
-#include "agent/compact.h"
-#include "agent/inside.h"
+#include "agent/agent_state.h"
+#include "agent/call/call.h"
+#include "agent/compact/compact.h"
 #include "agent/journal.h"
 #include "agent/step.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /*
  * The report at the end of a turn: one event with everything that a script may need. Agent thread.
  */
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/journal.h"
 #include "agent/pace.h"
 #include "base/clock.h"
@@ -27,6 +27,19 @@ void turn_tell_failure(struct agent *a, struct turn *t, const char *category, co
                          t->cancel, &o, &err);
 }
 
+static void turn_report_total(struct agent *a, struct arena *arena, struct turn_report *ret)
+{
+    struct spending_total total;
+
+    spending_report(a->spec.spending, arena, &total);
+    ret->total_ms = total.time_ms;
+    ret->total_api_ms = total.api_ms;
+    ret->total_usd = total.usd;
+    ret->cost_unknown = total.is_unknown;
+    ret->models = total.models;
+    ret->model_count = total.model_count;
+}
+
 void agent_record_spends(struct agent *a)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -37,7 +50,7 @@ void agent_record_spends(struct agent *a)
     /* If the last turn is still open, waiting to be resumed, this must not look like its end. */
     if (!spending_is_unreported(a->spec.spending) || !journal || a->left_open)
         return;
-    spending_report(a->spec.spending, &arena, &r);
+    turn_report_total(a, &arena, &r);
     if (journal->turn_done(journal, &r, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
 }
@@ -92,7 +105,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->worked_ms = r->duration_ms - pace_asked(a->pace, clock_mono_ms());
     spending_add_time(a->spec.spending, r->worked_ms,
                       /* api_ms was added with each step */ 0); /* booked with each step */
-    spending_report(a->spec.spending, &e->arena, r);
+    turn_report_total(a, &e->arena, r);
     pace_end(a->pace, a->turn, &r->pace);
     r->steps = t->steps;
     spending_take_beside(a->spec.spending, &r->usage);

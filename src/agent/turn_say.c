@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/journal.h"
 #include "agent/notice.h"
 #include "agent/recall.h"

@@ -87,7 +87,7 @@ static int file_write_all(int fd, struct str bytes, struct err *err)
 }
 
 /* What a file is to be made like; nothing known: as the umask has it. */
-struct file_look {
+struct file_state {
     bool has_mode;
     mode_t mode;
     bool has_owner;
@@ -97,7 +97,7 @@ struct file_look {
 };
 
 /* Writes and syncs the temporary file; the caller removes it when this fails. */
-static int file_fill(int fd, struct str text, const struct file_look *look, struct err *err)
+static int file_fill(int fd, struct str text, const struct file_state *look, struct err *err)
 {
     /* Before the mode: a change of owner takes set-user-ID away. Only root may give files away;
      * keeping the group is worth a separate try. */
@@ -114,7 +114,7 @@ static int file_fill(int fd, struct str text, const struct file_look *look, stru
 }
 
 /* `at`: as for openat(2). */
-static int file_put(int at, const char *path, struct str text, const struct file_look *look,
+static int file_put(int at, const char *path, struct str text, const struct file_state *look,
                     struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
@@ -151,12 +151,13 @@ static int file_put(int at, const char *path, struct str text, const struct file
 
 int file_replace(const char *path, struct str text, mode_t mode, struct err *err)
 {
-    return file_put(AT_FDCWD, path, text, &(struct file_look){.has_mode = true, .mode = mode}, err);
+    return file_put(AT_FDCWD, path, text, &(struct file_state){.has_mode = true, .mode = mode},
+                    err);
 }
 
 int file_renew(const char *path, struct str text, mode_t mode, struct err *err)
 {
-    struct file_look look = {.has_mode = true, .mode = mode, .skips_sync = true};
+    struct file_state look = {.has_mode = true, .mode = mode, .skips_sync = true};
 
     return file_put(AT_FDCWD, path, text, &look, err);
 }
@@ -169,7 +170,7 @@ int file_replace_like(const char *path, struct str text, const struct stat *like
 int file_replace_at(int at, const char *path, struct str text, const struct stat *like,
                     struct err *err)
 {
-    struct file_look look = {0};
+    struct file_state look = {0};
 
     if (like) {
         look.has_mode = look.has_owner = true;

@@ -23,14 +23,14 @@
 #include "goal/report/display.h"
 #include "goal/report/row_json.h"
 #include "host/project.h"
-#include "host/socket_call.h"
+#include "host/socket/socket_call.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proc/tree.h"
-#include "store/find.h"
 #include "store/hold.h"
 #include "store/index.h"
 #include "store/store.h"
+#include "store/transcript/find.h"
 
 #define ACT_MAX_OUT ((size_t)64 << 20)
 #define ACT_MAX_GOALS 10000

@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "goal/goal.h"
-#include "store/load.h"
+#include "store/transcript/load.h"
 
 static void out_emit(void *arg, struct event *e)
 {

@@ -25,7 +25,7 @@ struct goal_outside_spec {
 
 struct goal_outside {
     struct goal *goal;
-    struct place place;     /* of what it runs */
+    struct cmd_place place; /* of what it runs */
     struct buf terms, used; /* lines of the transcript */
 };
 

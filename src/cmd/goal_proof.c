@@ -30,7 +30,7 @@
 struct proving {
     struct cmd *cmd;
     struct conf *conf;
-    struct place room; /* where checks run */
+    struct cmd_place room; /* where checks run */
     struct proof_place place;
 };
 

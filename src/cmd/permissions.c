@@ -39,14 +39,14 @@ const struct command cmd_permissions = {
 };
 
 /* Settings, folders and rules of a session here. */
-struct setting {
+struct permission_setting {
     struct conf *conf;
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox; /* confined commands need fewer permissions */
 };
 
-static void setting_release(struct setting *s)
+static void setting_release(struct permission_setting *s)
 {
     permit_free(s->permit);
     sandbox_free(s->sandbox);
@@ -54,7 +54,7 @@ static void setting_release(struct setting *s)
     conf_unref(s->conf);
 }
 
-static int setting_make(struct setting *s, struct cmd *c)
+static int setting_make(struct permission_setting *s, struct cmd *c)
 {
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     struct err err = {0};
@@ -77,7 +77,7 @@ static int setting_make(struct setting *s, struct cmd *c)
 
 /* --- list ----------------------------------------------------------------------------------- */
 
-static void write_folders(const struct setting *s, struct jw *w)
+static void write_folders(const struct permission_setting *s, struct jw *w)
 {
     CLEANUP(strv_release) struct strv dirs = STRV_INIT;
 
@@ -89,7 +89,7 @@ static void write_folders(const struct setting *s, struct jw *w)
     jw_array_end(w);
 }
 
-static void list_json(const struct setting *s, const struct json *rules, struct buf *out)
+static void list_json(const struct permission_setting *s, const struct json *rules, struct buf *out)
 {
     struct jw w;
 
@@ -110,7 +110,7 @@ static struct str shown_source(struct str source)
 
 /* deny   Bash(rm *)
  *     ~/.tenax/settings.json:3:12 */
-static void list_text(const struct setting *s, const struct json *rules, struct buf *out)
+static void list_text(const struct permission_setting *s, const struct json *rules, struct buf *out)
 {
     CLEANUP(strv_release) struct strv dirs = STRV_INIT;
 
@@ -127,7 +127,7 @@ static void list_text(const struct setting *s, const struct json *rules, struct 
         buf_adds(out, "There are no rules here.\n");
 }
 
-static int permissions_list(const struct setting *s, bool json, struct buf *out)
+static int permissions_list(const struct permission_setting *s, bool json, struct buf *out)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
@@ -173,7 +173,7 @@ static struct str host_of(struct str text)
 }
 
 /* "Tool(…)", or a tool alone; everything else is a command. */
-static unsigned call_of(const struct setting *s, struct str text, struct arena *arena,
+static unsigned call_of(const struct permission_setting *s, struct str text, struct arena *arena,
                         struct rule_subject *ret)
 {
     size_t open = str_chr(text, '(');
@@ -207,8 +207,8 @@ static unsigned call_of(const struct setting *s, struct str text, struct arena *
 static const char *const verdicts[] = {
     [PERMIT_ALLOW] = "allow", [PERMIT_ASK] = "ask", [PERMIT_DENY] = "deny"};
 
-static int permissions_check(const struct setting *s, struct str text, bool is_command, bool json,
-                             struct buf *out)
+static int permissions_check(const struct permission_setting *s, struct str text, bool is_command,
+                             bool json, struct buf *out)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = text};
@@ -247,7 +247,7 @@ static int permissions_check(const struct setting *s, struct str text, bool is_c
 /* Words "permissions", verb, rest. After "--" everything is the command. */
 static int permissions_run(struct cmd *c)
 {
-    CLEANUP(setting_release) struct setting s = {0};
+    CLEANUP(setting_release) struct permission_setting s = {0};
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf call = BUF_INIT(1 << 20);
     const struct strv *words = &c->args.words;

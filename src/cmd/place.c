@@ -11,14 +11,14 @@
 #include "llm/door.h"
 #include "net/net.h"
 
-void place_release(struct place *p)
+void place_release(struct cmd_place *p)
 {
     sandbox_free(p->sandbox);
     permit_free(p->permit);
     workspace_unref(p->workspace);
 }
 
-int place_make(struct place *p, const struct conf *conf, const char *dir, bool insists,
+int place_make(struct cmd_place *p, const struct conf *conf, const char *dir, bool insists,
                struct strv *ret_notes, struct err *err)
 {
     struct sandbox_spec spec = {.conf = conf, .insists = insists};

@@ -13,7 +13,7 @@ struct sandbox;
 struct strv;
 struct workspace;
 
-struct place {
+struct cmd_place {
     const struct conf *conf; /* lent */
     struct workspace *workspace;
     struct permit *permit; /* for the folders it adds */
@@ -21,6 +21,6 @@ struct place {
 };
 
 /* insists: nothing runs where nothing confines. notes: for the user. conf outlives it. */
-int place_make(struct place *p, const struct conf *conf, const char *dir, bool insists,
+int place_make(struct cmd_place *p, const struct conf *conf, const char *dir, bool insists,
                struct strv *ret_notes, struct err *err);
-void place_release(struct place *p); /* one that was never made is fine */
+void place_release(struct cmd_place *p); /* one that was never made is fine */

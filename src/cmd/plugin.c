@@ -11,7 +11,7 @@
 #include "base/strv.h"
 #include "cmd/cmd.h"
 #include "conf/conf.h"
-#include "host/plugins.h"
+#include "host/plugins/plugins.h"
 #include "host/trust.h"
 #include "json/jw.h"
 

@@ -2,7 +2,7 @@
  * rewind: go back to a message of a session: its files, the conversation, or both.
  *
  * Without --to it lists the messages. The effect on each file is printed before and after alike, by
- * the same rows (store/file_restore.h). Main thread.
+ * the same rows (store/files/file_restore.h). Main thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "cmd/cmd.h"
 #include "conf/conf.h"
 #include "host/project.h"
-#include "host/rewind.h"
+#include "host/record/rewind.h"
 #include "json/jw.h"
-#include "store/entry.h"
-#include "store/file_history.h"
-#include "store/find.h"
+#include "store/files/file_history.h"
 #include "store/hold.h"
 #include "store/index.h"
-#include "store/transcript.h"
+#include "store/transcript/entry.h"
+#include "store/transcript/find.h"
+#include "store/transcript/transcript.h"
 
 #define OUT_MAX ((size_t)64 << 20)
 #define NOT_COVERED "Only files that tools changed are covered, not what commands (Bash) did."
@@ -43,7 +43,7 @@ const struct command cmd_rewind = {
     .run = rewind_run,
 };
 
-struct run {
+struct rewind_run {
     struct cmd *cmd;
     const char *home;
     char *path, *folder; /* of the session */
@@ -54,7 +54,7 @@ struct run {
 
 /* ---- Which session ---- */
 
-static int run_find(struct run *r, struct err *err)
+static int run_find(struct rewind_run *r, struct err *err)
 {
     const struct strv *words = &r->cmd->args.words; /* "rewind", SESSION */
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
@@ -125,7 +125,7 @@ static void write_point(struct jw *w, const struct rewind_point *p, size_t numbe
     jw_object_end(w);
 }
 
-static void list_json(const struct run *r, struct buf *out)
+static void list_json(const struct rewind_run *r, struct buf *out)
 {
     struct jw w;
 
@@ -141,7 +141,7 @@ static void list_json(const struct run *r, struct buf *out)
     buf_addc(out, '\n');
 }
 
-static void list_text(const struct run *r, struct buf *out)
+static void list_text(const struct rewind_run *r, struct buf *out)
 {
     if (!rewind_count(r->rewind)) {
         buf_addf(out, "Session %s has no messages yet.\n", r->session);
@@ -183,7 +183,7 @@ static void write_rows(struct jw *w, const struct restore_plan *plan)
     jw_array_end(w);
 }
 
-static void result_json(const struct run *r, const struct rewind_point *to,
+static void result_json(const struct rewind_run *r, const struct rewind_point *to,
                         const struct restore_plan *plan, const char *undo, struct buf *out)
 {
     struct jw w;
@@ -203,7 +203,7 @@ static void result_json(const struct run *r, const struct rewind_point *to,
     buf_addc(out, '\n');
 }
 
-static void add_row(const struct run *r, const struct restore_row *row, struct buf *out)
+static void add_row(const struct rewind_run *r, const struct restore_row *row, struct buf *out)
 {
     size_t dir_len = strlen(r->cmd->dir);
     bool inside = str_starts(row->path, str_of(r->cmd->dir)) && row->path.ptr[dir_len] == '/';
@@ -217,7 +217,7 @@ static void add_row(const struct run *r, const struct restore_row *row, struct b
     buf_addc(out, '\n');
 }
 
-static void result_text(const struct run *r, const struct rewind_point *to,
+static void result_text(const struct rewind_run *r, const struct rewind_point *to,
                         const struct restore_plan *plan, const char *undo, struct buf *out)
 {
     bool conflicts = false;
@@ -258,8 +258,8 @@ static int write_fact(void *arg, struct str lines, struct err *err)
     return transcript_fact(arg, lines, err);
 }
 
-static int run_do(struct run *r, const struct rewind_point *to, char ret_undo[ID_UUID_LEN + 1],
-                  struct err *err)
+static int run_do(struct rewind_run *r, const struct rewind_point *to,
+                  char ret_undo[ID_UUID_LEN + 1], struct err *err)
 {
     struct transcript *transcript = transcript_new(r->path, SYNC_ALWAYS);
     struct file_history *history = file_history_new(r->folder, write_fact, transcript);
@@ -285,7 +285,7 @@ static int run_do(struct run *r, const struct rewind_point *to, char ret_undo[ID
     return rc;
 }
 
-static int run_go(struct run *r, struct buf *out, struct err *err)
+static int run_go(struct rewind_run *r, struct buf *out, struct err *err)
 {
     const struct rewind_point *to;
     const struct restore_plan *plan = NULL;
@@ -311,7 +311,7 @@ static int run_go(struct run *r, struct buf *out, struct err *err)
 
 /* 0, 1: not all of it could be done; -1. Held from before it is read: what another process adds
  * would be missing. */
-static int run_held(struct run *r, struct buf *out, struct err *err)
+static int run_held(struct rewind_run *r, struct buf *out, struct err *err)
 {
     struct hold *hold = NULL;
     bool goes = r->cmd->args.given[OPT_TO];
@@ -338,7 +338,7 @@ static int run_held(struct run *r, struct buf *out, struct err *err)
     return rc;
 }
 
-static int run_options(struct run *r)
+static int run_options(struct rewind_run *r)
 {
     const bool *given = r->cmd->args.given;
     static const enum option_id only_to[] = {OPT_CODE, OPT_CONVERSATION, OPT_BOTH, OPT_DRY_RUN,
@@ -363,7 +363,7 @@ static int run_options(struct run *r)
     return 0;
 }
 
-static int run_say(const struct run *r, const struct buf *out)
+static int run_say(const struct rewind_run *r, const struct buf *out)
 {
     int code = EXIT_OK;
 
@@ -375,7 +375,7 @@ static int rewind_run(struct cmd *c)
 {
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
     CLEANUP(buf_release) struct buf out = BUF_INIT(OUT_MAX);
-    struct run r = {.cmd = c};
+    struct rewind_run r = {.cmd = c};
     struct err err = {0};
     int code = cmd_conf(c, &conf);
     int rc;

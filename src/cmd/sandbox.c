@@ -66,7 +66,7 @@ static void write_backends(struct jw *w)
     jw_array_end(w);
 }
 
-static void write_json(const struct place *p, struct buf *out)
+static void write_json(const struct cmd_place *p, struct buf *out)
 {
     struct jw w;
 
@@ -90,7 +90,7 @@ static void add_list(const struct json *all, const char *key, const char *title,
     }
 }
 
-static void add_state(const struct place *p, struct buf *out)
+static void add_state(const struct cmd_place *p, struct buf *out)
 {
     switch (sandbox_state(p->sandbox)) {
     case SANDBOX_ON:
@@ -114,7 +114,7 @@ static void add_state(const struct place *p, struct buf *out)
 }
 
 /* From the same JSON that scripts get. */
-static void write_text(const struct place *p, struct buf *out)
+static void write_text(const struct cmd_place *p, struct buf *out)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(OUT_MAX);
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -147,7 +147,7 @@ static void write_text(const struct place *p, struct buf *out)
     }
 }
 
-static int show(const struct place *p, struct cmd *c)
+static int show(const struct cmd_place *p, struct cmd *c)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(OUT_MAX);
     int code = EXIT_OK;
@@ -252,7 +252,7 @@ static bool terminal_take(struct termios *before, struct proc_spec *spec)
     return tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
 }
 
-static int run_inside(const struct place *p, struct cmd *c)
+static int run_inside(const struct cmd_place *p, struct cmd *c)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     CLEANUP(sandbox_job_freep) struct sandbox_job *job = NULL;
@@ -305,7 +305,7 @@ static int run_inside(const struct place *p, struct cmd *c)
 static int sandbox_run(struct cmd *c)
 {
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
-    CLEANUP(place_release) struct place p = {0};
+    CLEANUP(place_release) struct cmd_place p = {0};
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     bool runs = c->args.words.len > 1;
     struct err err = {0};

@@ -18,12 +18,12 @@
 #include "conf/conf.h"
 #include "host/project.h"
 #include "json/jw.h"
-#include "store/entry.h"
-#include "store/find.h"
 #include "store/index.h"
 #include "store/remove.h"
 #include "store/store.h"
-#include "store/transcript.h"
+#include "store/transcript/entry.h"
+#include "store/transcript/find.h"
+#include "store/transcript/transcript.h"
 
 #define TITLE_MAX 500 /* bytes */
 #define DAY_MS ((int64_t)24 * 3600 * 1000)

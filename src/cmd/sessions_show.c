@@ -10,14 +10,14 @@
 #include "base/secret.h"
 #include "cmd/cmd.h"
 #include "cmd/sessions.h"
-#include "host/export.h"
-#include "host/export_style.h"
+#include "host/export/export.h"
+#include "host/export/export_style.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "store/entry.h"
 #include "store/hold.h"
 #include "store/index.h"
-#include "store/load.h"
+#include "store/transcript/entry.h"
+#include "store/transcript/load.h"
 
 #define PROMPT_CHARS 100
 #define DOCUMENT_MAX ((size_t)1 << 30)

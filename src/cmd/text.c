@@ -24,7 +24,7 @@
 #include "cmd/goal_lines.h"
 #include "cmd/text.h"
 #include "goal/report/display.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "slash/slash.h"

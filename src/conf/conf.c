@@ -109,7 +109,7 @@ static void conf_leave(struct conf *c)
 }
 
 /* What one load works with. */
-struct load {
+struct conf_reading {
     const struct conf_sources *from;
     const struct strv *approved;
     struct arena arena;
@@ -119,7 +119,7 @@ struct load {
     bool lacks_file;
 };
 
-static void load_release(struct load *l)
+static void load_release(struct conf_reading *l)
 {
     vec_release(&l->all);
     check_release(&l->check);
@@ -133,7 +133,7 @@ static bool load_in_project(const struct source *s)
 }
 
 /* In the home directory the project's file is the user's; once is enough. */
-static bool load_is_repeated(struct load *l, const struct source *s)
+static bool load_is_repeated(struct conf_reading *l, const struct source *s)
 {
     if (!load_in_project(s) || !s->root)
         return false;
@@ -145,7 +145,7 @@ static bool load_is_repeated(struct load *l, const struct source *s)
 
 /* An unusable file is skipped if the user has agreed to it, but never if it belongs to an
  * administrator or the command line. */
-static int load_without(struct load *l, const struct source *s, const struct err *why,
+static int load_without(struct conf_reading *l, const struct source *s, const struct err *why,
                         struct err *err)
 {
     const struct conf_sources *from = l->from;
@@ -161,7 +161,7 @@ static int load_without(struct load *l, const struct source *s, const struct err
     return err_set(err, why->code, "%s", why->text);
 }
 
-static int load_source(struct load *l, struct source *s, struct err *err)
+static int load_source(struct conf_reading *l, struct source *s, struct err *err)
 {
     struct err why = {0};
 
@@ -176,7 +176,7 @@ static int load_source(struct load *l, struct source *s, struct err *err)
 }
 
 /* Our own files are read first, because they say whether Claude's are read at all. */
-static int load_files(struct load *l, struct err *err)
+static int load_files(struct conf_reading *l, struct err *err)
 {
     bool claude_user = true;
     bool claude_managed = true;
@@ -220,7 +220,7 @@ static const char *environment_find(const struct strv *environment, const char *
 }
 
 /* The process's variables, then those of `env` in the settings in place of theirs. */
-static void load_environment(struct load *l, struct strv *ret)
+static void load_environment(struct conf_reading *l, struct strv *ret)
 {
     CLEANUP(map_release) struct map set = MAP_INIT;
 
@@ -245,8 +245,8 @@ static void load_environment(struct load *l, struct strv *ret)
 }
 
 /* A source for one key, given on the command line or in the environment. */
-static int load_add_value(struct load *l, const struct key *k, const char *mark, const char *name,
-                          const struct strv *values, bool whole, struct err *err)
+static int load_add_value(struct conf_reading *l, const struct key *k, const char *mark,
+                          const char *name, const struct strv *values, bool whole, struct err *err)
 {
     CLEANUP(buf_release) struct buf shown = BUF_INIT(256);
     struct source *s = vec_add(&l->all);
@@ -262,7 +262,8 @@ static int load_add_value(struct load *l, const struct key *k, const char *mark,
 }
 
 /* TENAX_MODEL and others: the first of a row's variables that is set. */
-static int load_add_variables(struct load *l, const struct strv *environment, struct err *err)
+static int load_add_variables(struct conf_reading *l, const struct strv *environment,
+                              struct err *err)
 {
     size_t count;
     const struct key *keys = key_table(&count);
@@ -287,7 +288,7 @@ static int load_add_variables(struct load *l, const struct strv *environment, st
     return 0;
 }
 
-static int load_add_options(struct load *l, struct err *err)
+static int load_add_options(struct conf_reading *l, struct err *err)
 {
     const struct args *args = l->from->args;
 
@@ -307,8 +308,8 @@ static int load_add_options(struct load *l, struct err *err)
 }
 
 /* All sources in order, each checked; and the environment that the files make. */
-static int load_order(struct load *l, struct strv *ret_environment, struct strv *ret_unapproved,
-                      struct err *err)
+static int load_order(struct conf_reading *l, struct strv *ret_environment,
+                      struct strv *ret_unapproved, struct err *err)
 {
     VEC_EACH(&l->levels.list, s)
         credential_check(&l->check, s, l->from->dir, l->approved, ret_unapproved);
@@ -388,7 +389,7 @@ static void snapshot_check(struct snapshot *s)
 static int conf_read(struct conf *c, struct snapshot **ret, struct err *err)
 {
     CLEANUP(load_release)
-    struct load l = {
+    struct conf_reading l = {
         .from = &c->from,
         .approved = &c->approved,
         .check.trusted = c->from.trusted,

@@ -62,7 +62,7 @@ bool credential_is_variable(struct str name)
 
 /* ---- All of them ---- */
 
-struct walk {
+struct credential_walk {
     struct check *c;
     const struct source *s;
     const char *dir;
@@ -70,7 +70,7 @@ struct walk {
     struct strv *unapproved;
 };
 
-static void digest_of(const struct walk *w, struct str key, const struct json *v,
+static void digest_of(const struct credential_walk *w, struct str key, const struct json *v,
                       char ret[static SHA256_HEX + 1])
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -80,7 +80,7 @@ static void digest_of(const struct walk *w, struct str key, const struct json *v
     sha256_hex(buf_str(&text), ret);
 }
 
-static void look_at(struct walk *w, struct str key, const struct json *v)
+static void look_at(struct credential_walk *w, struct str key, const struct json *v)
 {
     CLEANUP(buf_release) struct buf where = BUF_INIT(BUF_NO_LIMIT);
     char digest[SHA256_HEX + 1];
@@ -101,7 +101,7 @@ static void look_at(struct walk *w, struct str key, const struct json *v)
                buf_cstr(&where), STR_ARG(str_clip(key, 120)));
 }
 
-static void look_at_member(struct walk *w, const char *table, const struct json *v)
+static void look_at_member(struct credential_walk *w, const char *table, const struct json *v)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
 
@@ -112,7 +112,7 @@ static void look_at_member(struct walk *w, const char *table, const struct json 
 void credential_check(struct check *c, const struct source *s, const char *dir,
                       const struct strv *approved, struct strv *ret_unapproved)
 {
-    struct walk w = {c, s, dir, approved, ret_unapproved};
+    struct credential_walk w = {c, s, dir, approved, ret_unapproved};
 
     if (!s->root || (s->level != LEVEL_PROJECT && s->level != LEVEL_LOCAL))
         return;

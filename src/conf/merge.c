@@ -23,7 +23,7 @@
 #include "json/jw.h"
 
 /* What one source has at a path. */
-struct part {
+struct merge_part {
     const struct source *source;
     const struct json *value;
 };
@@ -38,9 +38,10 @@ struct merge {
     unsigned depth;
 };
 
-static void merge_parts(struct merge *m, const struct key *k, const struct part *parts, size_t n);
+static void merge_parts(struct merge *m, const struct key *k, const struct merge_part *parts,
+                        size_t n);
 
-static void merge_note_origin(struct merge *m, const struct part *p)
+static void merge_note_origin(struct merge *m, const struct merge_part *p)
 {
     /* A key of a megabyte with a hundred thousand members would be kept as many times. */
     if (m->path.len > MERGE_MAX_PATH)
@@ -56,9 +57,10 @@ static bool merge_uses(const struct merge *m, const struct json *v)
 }
 
 /* parts are objects. At the top k is NULL and members are looked up among the top-level rows. */
-static void merge_objects(struct merge *m, const struct key *k, const struct part *parts, size_t n)
+static void merge_objects(struct merge *m, const struct key *k, const struct merge_part *parts,
+                          size_t n)
 {
-    CLEANUP(mem_freep) struct part *same = mem_alloc(n * sizeof(*same));
+    CLEANUP(mem_freep) struct merge_part *same = mem_alloc(n * sizeof(*same));
     size_t path_len = m->path.len;
 
     m->depth++;
@@ -73,7 +75,7 @@ static void merge_objects(struct merge *m, const struct key *k, const struct par
                 const struct json *other = j == i ? v : json_get_key(parts[j].value, json_key(v));
 
                 if (merge_uses(m, other))
-                    same[count++] = (struct part){parts[j].source, other};
+                    same[count++] = (struct merge_part){parts[j].source, other};
             }
             if (same[0].value != v)
                 continue; /* written when that source was visited */
@@ -90,7 +92,7 @@ static void merge_objects(struct merge *m, const struct key *k, const struct par
 
 /* parts are arrays. Equal elements are those with equal compact text; one that a managed file has
  * too is that file's, so that no copy below it weakens what binds. */
-static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
+static void merge_arrays(struct merge *m, const struct merge_part *parts, size_t n)
 {
     CLEANUP(map_release) struct map seen = MAP_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -112,7 +114,7 @@ static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
             if (old && (!managed || old & 1))
                 continue;
             buf_addf(&m->path, ".%zu", old ? (size_t)old / 2 - 1 : seen.len);
-            merge_note_origin(m, &(struct part){parts[i].source, v});
+            merge_note_origin(m, &(struct merge_part){parts[i].source, v});
             buf_cut(&m->path, path_len, m->path.len - path_len);
             map_set(&seen, buf_str(&text), (void *)((old ? old : 2 * (seen.len + 1)) | managed));
             if (!old)
@@ -123,9 +125,10 @@ static void merge_arrays(struct merge *m, const struct part *parts, size_t n)
 }
 
 /* Writes what becomes of the values that the sources have at one path. */
-static void merge_parts(struct merge *m, const struct key *k, const struct part *parts, size_t n)
+static void merge_parts(struct merge *m, const struct key *k, const struct merge_part *parts,
+                        size_t n)
 {
-    const struct part *top = &parts[n - 1];
+    const struct merge_part *top = &parts[n - 1];
     enum json_type type = json_type(top->value);
     size_t from = n - 1;
 
@@ -154,12 +157,12 @@ void merge_sources(const struct source *list, size_t count, const struct check *
         .path = BUF_INIT(BUF_NO_LIMIT),
         .scratch = BUF_INIT(BUF_NO_LIMIT),
     };
-    CLEANUP(mem_freep) struct part *parts = mem_alloc((count + 1) * sizeof(*parts));
+    CLEANUP(mem_freep) struct merge_part *parts = mem_alloc((count + 1) * sizeof(*parts));
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++)
         if (list[i].root)
-            parts[n++] = (struct part){&list[i], list[i].root};
+            parts[n++] = (struct merge_part){&list[i], list[i].root};
     jw_init(&m.out, ret_json, 0);
     if (n)
         merge_objects(&m, /*k=*/NULL, parts, n);

@@ -47,7 +47,7 @@ const struct key *setting_row(struct str path, struct err *err)
 
 /* ---- Shown ---- */
 
-struct walk {
+struct setting_walk {
     const struct conf *conf;
     struct buf path;
     bool by_name;     /* one value was asked for */
@@ -62,7 +62,7 @@ static bool setting_hides(const char *path)
     return strncmp(path, "env.", 4) == 0 || strstr(path, ".headers.");
 }
 
-static void walk_tell(struct walk *l, const struct json *v)
+static void walk_tell(struct setting_walk *l, const struct json *v)
 {
     CLEANUP(buf_release) struct buf value = BUF_INIT(SETTING_MAX_TEXT);
     CLEANUP(buf_release) struct buf masked = BUF_INIT(SETTING_MAX_TEXT);
@@ -79,7 +79,7 @@ static void walk_tell(struct walk *l, const struct json *v)
     l->fn(l->arg, path, buf_str(&value), l->entry.len ? l->entry : conf_origin(l->conf, path));
 }
 
-static void walk_down(struct walk *l, const struct json *v, unsigned depth)
+static void walk_down(struct setting_walk *l, const struct json *v, unsigned depth)
 {
     size_t len = l->path.len;
     size_t i = 0;
@@ -106,7 +106,7 @@ static void walk_down(struct walk *l, const struct json *v, unsigned depth)
 
 void setting_each(const struct conf *conf, const char *key, setting_fn fn, void *arg)
 {
-    struct walk l = {
+    struct setting_walk l = {
         .conf = conf, .path = BUF_INIT(BUF_NO_LIMIT), .by_name = key, .fn = fn, .arg = arg};
     size_t count;
     const struct key *keys = key_table(&count);

@@ -90,7 +90,7 @@ void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct pe
 {
     CLEANUP(denied_freep) struct denied *denied = permit ? denied_new(permit, DENIED_READ) : NULL;
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct style style;
+    struct output_style style;
     struct err err = {0};
 
     if (style_find(conf, denied, &arena, &style, &err) < 0) {

@@ -52,12 +52,12 @@ static const struct {
               "on. Add short \"Insight:\" paragraphs where they help.")},
 };
 
-static bool style_is_built_in(struct str name, struct style *ret)
+static bool style_is_built_in(struct str name, struct output_style *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(styles_built_in); i++) {
         if (!str_eq_nocase(name, styles_built_in[i].name))
             continue;
-        *ret = (struct style){.text = styles_built_in[i].text, .keeps_coding = true};
+        *ret = (struct output_style){.text = styles_built_in[i].text, .keeps_coding = true};
         if (ret->text.len)
             ret->name = styles_built_in[i].name;
         return true;
@@ -100,7 +100,7 @@ static struct str style_name(struct style_search *s, const struct place *at, str
 
 /* 1: it is the one. 0: it is another, which is noted. */
 static int style_read(struct style_search *s, const struct place *at, const char *path,
-                      struct str stem, struct style *ret, struct err *err)
+                      struct str stem, struct output_style *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(STYLE_MAX_TEXT);
     const struct json *head;
@@ -124,7 +124,7 @@ static int style_read(struct style_search *s, const struct place *at, const char
             strv_add(&s->known, name);
         return 0;
     }
-    *ret = (struct style){
+    *ret = (struct output_style){
         .name = arena_str(s->arena, name),
         .text = str_trim(body),
         .keeps_coding = json_get_bool(head, "keep-coding-instructions", false),
@@ -132,7 +132,7 @@ static int style_read(struct style_search *s, const struct place *at, const char
     return 1;
 }
 
-static int style_look(struct style_search *s, const struct place *at, struct style *ret,
+static int style_look(struct style_search *s, const struct place *at, struct output_style *ret,
                       struct err *err)
 {
     DIR *dir = opendir(at->path);
@@ -153,8 +153,8 @@ static int style_look(struct style_search *s, const struct place *at, struct sty
     return found;
 }
 
-static int style_look_everywhere(struct style_search *s, const struct conf *conf, struct style *ret,
-                                 struct err *err)
+static int style_look_everywhere(struct style_search *s, const struct conf *conf,
+                                 struct output_style *ret, struct err *err)
 {
     place_vec places = VEC_INIT;
     int found = 0;
@@ -175,7 +175,7 @@ void style_names(const struct conf *conf, struct strv *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct style_search s = {.arena = &arena, .wanted = STR("")};
-    struct style none;
+    struct output_style none;
 
     strv_adds(ret, "default");
     for (size_t i = 1; i < ARRAY_LEN(styles_built_in); i++)
@@ -198,11 +198,11 @@ static int style_missing(struct str wanted, const struct strv *known, struct err
 }
 
 int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
-               struct style *ret, struct err *err)
+               struct output_style *ret, struct err *err)
 {
     struct style_search s = {
         .denied = denied, .arena = arena, .wanted = str_trim(conf_get_str(conf, "outputStyle"))};
-    struct style style = {.keeps_coding = true};
+    struct output_style style = {.keeps_coding = true};
     int found = 1;
 
     if (s.wanted.len && !style_is_built_in(s.wanted, &style)) {

@@ -21,7 +21,7 @@ struct strv;
 
 #define STYLE_MAX_TEXT ((size_t)256 << 10)
 
-struct style {
+struct output_style {
     struct str name; /* as it calls itself; empty: none is wanted */
     struct str text;
     bool keeps_coding; /* what tenax says about writing code stays in the prompt */
@@ -30,7 +30,7 @@ struct style {
 /* The one that the settings name. ERR_NOT_FOUND, listing the available ones; ERR_BAD_INPUT and
  * others for an unusable file. All in the arena. */
 int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
-               struct style *ret, struct err *err);
+               struct output_style *ret, struct err *err);
 
 /* All there are to choose from: "default", the others built in, then those of files. */
 void style_names(const struct conf *conf, struct strv *ret);

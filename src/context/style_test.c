@@ -125,7 +125,7 @@ static void finds(void **state)
         const struct find_case *c = &find_cases[i];
         CLEANUP(conf_unrefp) struct conf *conf = load(c->wanted, !c->untrusted);
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-        struct style style = {0};
+        struct output_style style = {0};
         struct err err = {0};
 
         if (style_find(conf, /*denied=*/NULL, &arena, &style, &err) < 0) {

@@ -33,7 +33,7 @@ enum job_state {
     JOB_UNSAFE, /* not started, because it would run programs */
 };
 
-struct job {
+struct git_job {
     enum job_state state;
     struct glance *git; /* while it runs, and then what it said */
     struct buf known;   /* used instead: the stored text, or why git did not start */
@@ -43,8 +43,8 @@ struct surroundings {
     struct surroundings_spec spec;
     struct branch branch;
     int64_t started_ms; /* glance_now_ms() */
-    struct job status;
-    struct job log;
+    struct git_job status;
+    struct git_job log;
 };
 
 /* Not run: the repository's fsmonitor program, gpg, programs named by submodules, and anything that
@@ -103,7 +103,7 @@ static void surroundings_environ(const struct surroundings *s, struct strv *ret)
         strv_addf(ret, "GIT_COMMON_DIR=%s", s->branch.common);
 }
 
-static void job_start(struct job *j, struct surroundings *s, const char *const *argv)
+static void job_start(struct git_job *j, struct surroundings *s, const char *const *argv)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct glance_spec spec = {
@@ -122,7 +122,7 @@ static void job_start(struct job *j, struct surroundings *s, const char *const *
         buf_adds(&j->known, err.text);
 }
 
-static void job_release(struct job *j)
+static void job_release(struct git_job *j)
 {
     glance_free(j->git);
     j->git = NULL;
@@ -130,17 +130,17 @@ static void job_release(struct job *j)
 }
 
 /* What git said, or is known to say. */
-static struct str job_said(const struct job *j)
+static struct str job_said(const struct git_job *j)
 {
     return buf_str(j->git ? &j->git->out : &j->known);
 }
 
-static struct str job_complaint(const struct job *j)
+static struct str job_complaint(const struct git_job *j)
 {
     return buf_str(j->git ? &j->git->err : &j->known);
 }
 
-static void job_look(struct job *j)
+static void job_look(struct git_job *j)
 {
     if (j->state == JOB_RUNNING && j->git->is_over)
         j->state = j->git->code == 0 ? JOB_DONE : JOB_FAILED;
@@ -204,7 +204,7 @@ static int surroundings_wait(struct surroundings *s, bool with_log, int64_t ms,
     return 0;
 }
 
-static void job_give_up(struct job *j)
+static void job_give_up(struct git_job *j)
 {
     if (j->state == JOB_RUNNING)
         j->state = JOB_SLOW;
@@ -251,7 +251,7 @@ static size_t lines_write(struct str text, size_t max, struct buf *ret)
 }
 
 /* Why there is nothing to show, after a name. */
-static void job_excuse(const struct job *j, const char *name, struct buf *ret)
+static void job_excuse(const struct git_job *j, const char *name, struct buf *ret)
 {
     struct str said = str_trim(job_complaint(j));
 

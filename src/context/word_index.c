@@ -462,7 +462,7 @@ struct query_word {
     bool is_required;
 };
 
-struct query {
+struct word_query {
     const struct word_index *index;
     struct arena arena;
     struct query_word words[WORDS_MAX_QUERY];
@@ -472,7 +472,7 @@ struct query {
 
 static void query_take(void *arg, struct str text)
 {
-    struct query *q = arg;
+    struct word_query *q = arg;
 
     for (size_t i = 0; i < q->count; i++) {
         if (str_eq(q->words[i].text, text)) {
@@ -487,17 +487,17 @@ static void query_take(void *arg, struct str text)
 }
 
 /* What a search adds up for each item. */
-struct tally {
+struct word_tally {
     double keyword, dot;
     double best; /* match of the word that is looked at */
     uint32_t required;
     bool is_touched, is_apt;
 };
 
-static void tally_match(struct tally *tally, uint32_t *touched, size_t *touched_count,
+static void tally_match(struct word_tally *tally, uint32_t *touched, size_t *touched_count,
                         uint32_t item, double match)
 {
-    struct tally *t = &tally[item];
+    struct word_tally *t = &tally[item];
 
     if (!t->is_touched) {
         t->is_touched = true;
@@ -545,11 +545,11 @@ static int by_score(const void *a, const void *b, void *arg)
 }
 
 /* apt: a hit needs a word that says what it is for. */
-static size_t query_run(const struct query *q, const struct word_weights *weights, bool apt,
+static size_t query_run(const struct word_query *q, const struct word_weights *weights, bool apt,
                         struct word_hit *ret, size_t max, size_t *ret_total)
 {
     const struct word_index *x = q->index;
-    struct tally *tally = mem_zalloc((x->count + 1) * sizeof(*tally));
+    struct word_tally *tally = mem_zalloc((x->count + 1) * sizeof(*tally));
     uint32_t *touched = mem_zalloc((x->count + 1) * sizeof(*touched));
     size_t touched_count = 0;
     size_t few = x->count / 10 > 3 ? x->count / 10 : 3;
@@ -567,7 +567,7 @@ static size_t query_run(const struct query *q, const struct word_weights *weight
         for (uint32_t at = word->word ? word->word->first : 0; at;
              at = x->postings.ptr[at - 1].next) {
             const struct posting *p = &x->postings.ptr[at - 1];
-            struct tally *t = &tally[p->item];
+            struct word_tally *t = &tally[p->item];
 
             tally_match(tally, touched, &touched_count, p->item, posting_match(p));
             t->dot += posting_tf(p) * idf * idf;
@@ -587,7 +587,7 @@ static size_t query_run(const struct query *q, const struct word_weights *weight
             }
         }
         for (size_t k = 0; k < touched_count; k++) {
-            struct tally *t = &tally[touched[k]];
+            struct word_tally *t = &tally[touched[k]];
 
             t->keyword += t->best;
             t->required += word->is_required && t->best > 0;
@@ -596,7 +596,7 @@ static size_t query_run(const struct query *q, const struct word_weights *weight
     }
     norm = root(norm);
     for (size_t k = 0; k < touched_count; k++) {
-        const struct tally *t = &tally[touched[k]];
+        const struct word_tally *t = &tally[touched[k]];
         struct word_hit hit = {.item = touched[k], .keyword = t->keyword / (double)q->count};
 
         if (norm > 0 && x->norms[hit.item] > 0)
@@ -624,7 +624,7 @@ size_t word_index_find(const struct word_index *x, struct str query, struct str 
                        const struct word_weights *weights, struct word_hit *ret, size_t max,
                        size_t *ret_total)
 {
-    struct query *q = mem_zalloc(sizeof(*q));
+    struct word_query *q = mem_zalloc(sizeof(*q));
     size_t n;
 
     q->index = x;
@@ -651,7 +651,7 @@ static int by_rarity(const void *a, const void *b)
 
 static void suggest_take(void *arg, struct str text)
 {
-    struct query *q = arg;
+    struct word_query *q = arg;
     const struct word *w = index_known(q->index, text);
 
     if (w && w->items)
@@ -661,7 +661,7 @@ static void suggest_take(void *arg, struct str text)
 size_t word_index_suggest(const struct word_index *x, struct str text,
                           const struct word_weights *weights, struct word_hit *ret, size_t max)
 {
-    struct query *q = mem_zalloc(sizeof(*q));
+    struct word_query *q = mem_zalloc(sizeof(*q));
     size_t n = 0;
 
     q->index = x;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "guard/permit.h"
 #include "json/jw.h"
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "goal/draft.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "sync/cancel.h"
 
 #define LOOK_MS 5000

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "guard/permit.h"
 #include "json/json.h"

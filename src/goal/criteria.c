@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/origin/room.h"
 #include "json/json.h"
 #include "json/jw.h"

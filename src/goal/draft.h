@@ -1,6 +1,6 @@
 /*
  * A goal before it is set: everything is determined and stored first, so that a failure leaves
- * nothing half-set. The texts are the row's columns (store/goals.h).
+ * nothing half-set. The texts are the row's columns (store/goals/goals.h).
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "base/id.h"
 #include "base/strv.h"
 #include "goal/goal.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 
 #define DRAFT_MAX_OBJECTIVE ((size_t)1 << 20) /* bytes, of one that is kept as a file */
 

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/path_glob.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/origin/names.h"
 #include "guard/workspace.h"
 #include "json/json.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "unit.h"
 
 #define DIR "/home/u/work"

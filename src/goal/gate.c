@@ -4,7 +4,7 @@
  */
 #include "base/err.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 
 static int gate_policy(const struct goal *g, const char *key, struct err *err)
 {

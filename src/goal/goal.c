@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/prompt.h"
 #include "goal/proof/proof.h"
 #include "goal/report/display.h"

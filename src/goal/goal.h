@@ -3,7 +3,7 @@
  *
  * One struct goal lives as long as its host. It is the agent's referee (agent/referee.h); all other
  * requests go through goal_do(). While a process holds the goal, its memory is the truth: a change
- * that another program makes to the row in the store (store/goals.h) is undone, reported, and
+ * that another program makes to the row in the store (store/goals/goals.h) is undone, reported, and
  * counts against the next verdict. Other processes send their requests to the holder's control
  * socket.
  *
@@ -40,7 +40,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "goal/argument/argument.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct cancel;
 struct conf;

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/snapshot.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/origin/names.h"
 #include "guard/workspace.h"
 #include "json/json.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/origin/names.h"
 #include "goal/origin/room.h"
 #include "goal/proof/proof.h"

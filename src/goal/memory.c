@@ -3,7 +3,7 @@
  * worst a guard counts from the beginning again.
  */
 #include "base/arena.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "json/json.h"
 #include "json/jw.h"
 

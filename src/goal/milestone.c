@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "json/json.h"
 #include "json/jw.h"
 

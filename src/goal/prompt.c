@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "goal/report/display.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 #define REASON_MAX 160 /* bytes of the last reason in a tail, escaped */
 

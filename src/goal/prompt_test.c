@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "goal/prompt.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "unit.h"
 
 enum text {

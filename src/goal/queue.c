@@ -3,7 +3,7 @@
  * except while the store is asked.
  */
 #include "base/err.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 
 int change_next(struct goal *g, const struct goal_argument *what, struct cancel *cancel,

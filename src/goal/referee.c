@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/prompt.h"
 #include "goal/report/display.h"
 #include "guard/permit.h"

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "goal/draft.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "goal/snapshot.h"
 #include "json/jw.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/prompt.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "json/jw.h"
 

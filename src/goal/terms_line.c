@@ -13,12 +13,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "store/entry.h"
-#include "store/transcript.h"
+#include "store/transcript/entry.h"
+#include "store/transcript/transcript.h"
 
 #define LINE_MAX ((size_t)16 << 20)
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "goal/entries.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "guard/permit.h"
 #include "json/json.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "conf/conf.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/display.h"
 #include "json/jw.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/report/report.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/prompt.h"
 #include "json/jw.h"
 #include "llm/message.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "json/jw.h"
 
 /* The row's phase_detail: what people see, and the wait itself. */

@@ -28,7 +28,7 @@
 #define EFFECTS_CANDIDATES 4
 #define EFFECTS_MAX_INDEX ((size_t)64 << 20)
 
-struct finder {
+struct effects_finder {
     struct effects *to;
     struct cancel *cancel;
     int depth;
@@ -264,7 +264,7 @@ static bool see_protected(void *arg, const char *path)
 
 /* ---- the walk ---- */
 
-static int add_effect(struct finder *f, enum effect_change change, const char *path,
+static int add_effect(struct effects_finder *f, enum effect_change change, const char *path,
                       const char *upper, const struct stat *was, const struct stat *now,
                       struct err *err)
 {
@@ -295,8 +295,8 @@ static int add_effect(struct finder *f, enum effect_change change, const char *p
 }
 
 /* A file that is not a folder, and the previous one: NULL for none. */
-static int find_file(struct finder *f, const char *path, const char *upper, const struct stat *was,
-                     const struct stat *now, struct err *err)
+static int find_file(struct effects_finder *f, const char *path, const char *upper,
+                     const struct stat *was, const struct stat *now, struct err *err)
 {
     if (!was || (was->st_mode & S_IFMT) != (now->st_mode & S_IFMT))
         return add_effect(f, EFFECT_CREATED, path, upper, was, now, err);
@@ -313,10 +313,10 @@ static int find_file(struct finder *f, const char *path, const char *upper, cons
     return 0;
 }
 
-static int find_in_folder(struct finder *f, const char *path, const char *upper, bool is_new,
-                          struct err *err);
+static int find_in_folder(struct effects_finder *f, const char *path, const char *upper,
+                          bool is_new, struct err *err);
 
-static int find_folder(struct finder *f, const char *path, const char *upper,
+static int find_folder(struct effects_finder *f, const char *path, const char *upper,
                        const struct stat *was, const struct stat *now, struct err *err)
 {
     bool is_new = !was || !S_ISDIR(was->st_mode);
@@ -331,7 +331,7 @@ static int find_folder(struct finder *f, const char *path, const char *upper,
     return find_in_folder(f, path, upper, is_new, err);
 }
 
-static int find_one(struct finder *f, const char *path, const char *upper, bool is_new,
+static int find_one(struct effects_finder *f, const char *path, const char *upper, bool is_new,
                     struct err *err)
 {
     struct stat was_there;
@@ -371,7 +371,8 @@ static int list_folder(const char *path, struct strv *ret, struct err *err)
 }
 
 /* A folder that was removed and made again: files missing in the new one are gone. */
-static int find_hidden(struct finder *f, const char *path, const char *upper, struct err *err)
+static int find_hidden(struct effects_finder *f, const char *path, const char *upper,
+                       struct err *err)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
 
@@ -390,8 +391,8 @@ static int find_hidden(struct finder *f, const char *path, const char *upper, st
     return 0;
 }
 
-static int find_in_folder(struct finder *f, const char *path, const char *upper, bool is_new,
-                          struct err *err)
+static int find_in_folder(struct effects_finder *f, const char *path, const char *upper,
+                          bool is_new, struct err *err)
 {
     CLEANUP(strv_release) struct strv names = STRV_INIT;
     bool hides = is_opaque(upper);
@@ -416,7 +417,8 @@ static int find_in_folder(struct finder *f, const char *path, const char *upper,
 
 /* ---- renames ---- */
 
-static bool is_moved_file(struct finder *f, const struct effect *new, const struct effect *old)
+static bool is_moved_file(struct effects_finder *f, const struct effect *new,
+                          const struct effect *old)
 {
     if (old->was.st_size != new->now.st_size || f->compared > EFFECTS_MAX_COMPARED)
         return false;
@@ -434,7 +436,7 @@ static bool is_moved_folder(const struct effect *new, const struct effect *old)
     return inside.files == old->inside.files && inside.sum == old->inside.sum;
 }
 
-static bool is_moved(struct finder *f, const struct effect *new, const struct effect *old)
+static bool is_moved(struct effects_finder *f, const struct effect *new, const struct effect *old)
 {
     if ((new->now.st_mode &S_IFMT) != (old->was.st_mode & S_IFMT) || old->is_told_elsewhere)
         return false;
@@ -454,7 +456,7 @@ static bool is_below(const char *path, const char *dir)
 
 /* A file deleted here and created there is reported as one rename. By size, so that few have to be
  * compared. */
-static void find_renames(struct finder *f)
+static void find_renames(struct effects_finder *f)
 {
     struct effects *all = f->to;
     CLEANUP(map_release) struct map sizes = MAP_INIT; /* to the first deleted one of that size */
@@ -506,7 +508,7 @@ static void find_renames(struct finder *f)
 int effects_find(const struct effects_layer *layers, size_t count, struct cancel *cancel,
                  struct effects *ret, struct err *err)
 {
-    struct finder f = {.to = ret, .cancel = cancel};
+    struct effects_finder f = {.to = ret, .cancel = cancel};
 
     for (size_t i = 0; i < count; i++) {
         struct stat was;

@@ -5,7 +5,7 @@
  *
  * A permit is shared by an agent and its tool threads and may be changed at any time (a mode
  * switch, "always allow"); each question sees one consistent state. It answers from what it knows;
- * hooks and the asking itself are the caller's (agent/call.c).
+ * hooks and the asking itself are the caller's (agent/call/call.c).
  */
 #pragma once
 

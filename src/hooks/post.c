@@ -1,5 +1,5 @@
 /*
- * post: straight-line code on the errand's own thread; the waiter's cancel ends it at once.
+ * post: straight-line code on the call's own thread; the waiter's cancel ends it at once.
  */
 #include "hooks/post.h"
 
@@ -140,7 +140,7 @@ static int post(const struct post_place *p, const struct handler_spec *h,
 }
 
 void post_send(void *arg, struct hook_handler *h, const struct hook_input *in,
-               struct cancel *cancel, struct errand_result *ret)
+               struct cancel *cancel, struct handler_call_result *ret)
 {
     const struct post_place *p = arg;
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "hooks/errand.h"
+#include "hooks/handler_call.h"
 
 struct conf;
 struct net;
@@ -18,6 +18,6 @@ struct post_place {
     struct net *net; /* NULL: the session has none */
 };
 
-/* An errand_fn; arg is the place. The result's answer is the body. */
+/* An handler_call_fn; arg is the place. The result's answer is the body. */
 void post_send(void *arg, struct hook_handler *h, const struct hook_input *in,
-               struct cancel *cancel, struct errand_result *ret);
+               struct cancel *cancel, struct handler_call_result *ret);

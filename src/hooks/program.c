@@ -194,7 +194,7 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
         .timeout_ms = timeout_ms,
         .grace_ms = grace_ms(p),
         .linger_ms = PROGRAM_LINGER_MS,
-        .by_person = true,
+        .by_user = true,
     };
 
     make_env(p, in, hook_handler_spec(h), &env);

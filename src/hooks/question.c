@@ -1,5 +1,5 @@
 /*
- * question: straight-line code on the errand's own thread; the waiter's cancel ends it at once.
+ * question: straight-line code on the call's own thread; the waiter's cancel ends it at once.
  *
  * The conversation goes along as text, calls and results included: so it suits every provider and
  * model without their tools, and none of the agent's own messages is touched by this thread.
@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -20,6 +19,7 @@
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/spending.h"
 
 #define QUESTION_MAX_INPUT ((size_t)100 * 1000) /* bytes of the event that a model is shown */
 #define QUESTION_MAX_TOKENS 4096
@@ -211,7 +211,7 @@ void question_talk(const struct hook_input *in, int64_t window, question_message
 /* ---- The call ---- */
 
 static int ask_once(const struct question_place *p, struct provider *provider,
-                    question_messages *said, struct cancel *cancel, struct errand_result *ret,
+                    question_messages *said, struct cancel *cancel, struct handler_call_result *ret,
                     struct err *err)
 {
     CLEANUP(llm_call_result_release) struct llm_call_result answer = {0};
@@ -254,7 +254,7 @@ static int ask_once(const struct question_place *p, struct provider *provider,
 }
 
 static int ask(const struct question_place *p, const struct handler_spec *h,
-               const struct hook_input *in, struct cancel *cancel, struct errand_result *ret,
+               const struct hook_input *in, struct cancel *cancel, struct handler_call_result *ret,
                struct err *err)
 {
     CLEANUP(buf_release) struct buf prompt = BUF_INIT(HOOK_MAX_TEXT);
@@ -282,7 +282,7 @@ static int ask(const struct question_place *p, const struct handler_spec *h,
 }
 
 void question_ask(void *arg, struct hook_handler *h, const struct hook_input *in,
-                  struct cancel *cancel, struct errand_result *ret)
+                  struct cancel *cancel, struct handler_call_result *ret)
 {
     ret->rc = ask(arg, hook_handler_spec(h), in, cancel, ret, &ret->err);
 }

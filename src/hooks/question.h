@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "hooks/errand.h"
+#include "hooks/handler_call.h"
 
 struct conf;
 struct json;
@@ -27,9 +27,9 @@ struct question_place {
     struct spending *spending; /* NULL: they cost nothing */
 };
 
-/* An errand_fn; arg is the place. */
+/* An handler_call_fn; arg is the place. */
 void question_ask(void *arg, struct hook_handler *h, const struct hook_input *in,
-                  struct cancel *cancel, struct errand_result *ret);
+                  struct cancel *cancel, struct handler_call_result *ret);
 
 /* The conversation of an event as messages of text for a model with this window: calls and results
  * as text, thoughts and secrets left out, the oldest messages when there is too much. */

@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/rule.h"
+#include "hooks/async_hooks.h"
 #include "hooks/point.h"
 #include "hooks/registry.h"
-#include "hooks/strays.h"
 #include "hooks/work.h"
 #include "sync/crew.h"
 #include "sync/mailbox.h"
@@ -98,7 +98,7 @@ static bool runner_wants(struct hook_runner *self, enum hook_event event, struct
     struct runner *r = (struct runner *)self;
     CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(r->registry);
 
-    if (event == HOOK_USER_PROMPT_SUBMIT && strays_have_news(r->place.strays))
+    if (event == HOOK_USER_PROMPT_SUBMIT && async_hooks_have_news(r->place.async_hooks))
         return true;
     VEC_EACH(&set->entries, e) {
         if (!hook_entry_matches(set, e, event, subject))
@@ -146,7 +146,7 @@ static int runner_run(struct hook_runner *self, const struct hook_input *in, str
     hook_set_unref(set);
     works_start(&list, &r->place, in, cancel, mail);
     if (in->event == HOOK_USER_PROMPT_SUBMIT)
-        strays_tell(r->place.strays, io);
+        async_hooks_tell(r->place.async_hooks, io);
     rc = works_await(&list, in, mail, cancel, err);
     if (rc == 0)
         rc = works_merge(&list, in, io, err);
@@ -182,7 +182,7 @@ struct runner *runner_new(const struct runner_spec *spec)
         .spending = spec->spending,
     };
     r->place.crew = crew_new();
-    r->place.strays = strays_new(&(struct strays_spec){
+    r->place.async_hooks = async_hooks_new(&(struct async_hooks_spec){
         .workspace = spec->workspace,
         .wake = spec->wake,
         .wake_arg = spec->wake_arg,
@@ -193,7 +193,7 @@ struct runner *runner_new(const struct runner_spec *spec)
 
 void runner_mute(struct runner *r)
 {
-    strays_mute(r->place.strays);
+    async_hooks_mute(r->place.async_hooks);
 }
 
 void runner_free(struct runner *r)
@@ -201,7 +201,7 @@ void runner_free(struct runner *r)
     if (!r)
         return;
     crew_free(r->place.crew);
-    strays_free(r->place.strays);
+    async_hooks_free(r->place.async_hooks);
     program_place_release(&r->place.programs);
     mem_freep(&r);
 }

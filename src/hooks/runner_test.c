@@ -18,7 +18,6 @@
 
 #include "agent/hook.h"
 #include "agent/hook_sight.h"
-#include "agent/test_spending.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -32,6 +31,7 @@
 #include "hooks/runner.h"
 #include "hooks/settings.h"
 #include "json/json.h"
+#include "llm/test_spending.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"

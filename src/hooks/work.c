@@ -1,6 +1,6 @@
 /*
  * work: commands are children whose mail comes straight to the run's mailbox; what blocks inside
- * tenax (a question to a model, a request, a function) is an errand on a thread of the crew.
+ * tenax (a question to a model, a request, a function) is a handler call on a thread of the crew.
  */
 #include "hooks/work.h"
 
@@ -11,13 +11,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "guard/workspace.h"
-#include "hooks/errand.h"
+#include "hooks/async_hooks.h"
 #include "hooks/handler.h"
+#include "hooks/handler_call.h"
 #include "hooks/point.h"
-#include "hooks/strays.h"
 #include "proc/proc.h"
 
-#define WORK_GRACE_MS 100 /* for an errand whose time is over */
+#define WORK_GRACE_MS 100 /* for a handler call whose time is over */
 
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms)
 {
@@ -42,7 +42,7 @@ static void work_fail(struct work *w, const struct err *err)
 }
 
 static void function_call(void *arg, struct hook_handler *h, const struct hook_input *in,
-                          struct cancel *cancel, struct errand_result *ret)
+                          struct cancel *cancel, struct handler_call_result *ret)
 {
     const struct handler_spec *spec = hook_handler_spec(h);
     int r = spec->fn(spec->arg, in, cancel, &ret->reason, &ret->err);
@@ -79,8 +79,8 @@ static void work_begin(struct work *w, struct work_place *p, const struct hook_i
     switch (spec->type) {
     case HANDLER_COMMAND:
         if (spec->flags & HANDLER_ASYNC) {
-            if (strays_start(p->strays, &p->programs, w->handler, &w->sight, in->event,
-                             w->timeout_ms, &input, &err) < 0)
+            if (async_hooks_start(p->async_hooks, &p->programs, w->handler, &w->sight, in->event,
+                                  w->timeout_ms, &input, &err) < 0)
                 work_fail(w, &err);
             w->state = WORK_ENDED;
             return;
@@ -89,17 +89,19 @@ static void work_begin(struct work *w, struct work_place *p, const struct hook_i
         w->proc = program_start(&p->programs, w->handler, w->timeout_ms, &input, to, &err);
         break;
     case HANDLER_HTTP:
-        w->errand = errand_start(p->crew, post_send, &p->posts, w->handler, in, cancel, to, &err);
+        w->call =
+            handler_call_start(p->crew, post_send, &p->posts, w->handler, in, cancel, to, &err);
         break;
     case HANDLER_PROMPT:
-        w->errand =
-            errand_start(p->crew, question_ask, &p->questions, w->handler, in, cancel, to, &err);
+        w->call = handler_call_start(p->crew, question_ask, &p->questions, w->handler, in, cancel,
+                                     to, &err);
         break;
     case HANDLER_FUNCTION:
-        w->errand = errand_start(p->crew, function_call, NULL, w->handler, in, cancel, to, &err);
+        w->call =
+            handler_call_start(p->crew, function_call, NULL, w->handler, in, cancel, to, &err);
         break;
     }
-    if (!w->proc && !w->errand)
+    if (!w->proc && !w->call)
         work_fail(w, &err);
 }
 
@@ -133,7 +135,7 @@ static void work_take_output(struct work *w, const struct proc_mail *m)
 {
     buf_add(m->fd == 1 ? &w->out : &w->err, buf_str(&m->bytes));
     if (m->fd == 1 && !w->is_stray)
-        w->is_stray = output_is_async(buf_str(&w->out), &w->stray_ms);
+        w->is_stray = output_is_async(buf_str(&w->out), &w->async_hook_ms);
 }
 
 static void works_take(works *list, const struct hook_input *in, const struct mail *m)
@@ -146,8 +148,8 @@ static void works_take(works *list, const struct hook_input *in, const struct ma
                 work_take_exit(w, p);
             else
                 work_take_output(w, p);
-        } else if (m->kind == &errand_mail_kind && w->errand &&
-                   w->errand == ((const struct errand_mail *)m)->errand) {
+        } else if (m->kind == &handler_call_mail_kind && w->call &&
+                   w->call == ((const struct handler_call_mail *)m)->call) {
             w->state = WORK_ENDED;
         } else {
             continue;
@@ -162,8 +164,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* proc watches the deadlines of children; errands must be cancelled, and others are limited in
- * output. */
+/* proc watches the deadlines of children; handler calls must be cancelled, and others are limited
+ * in output. */
 static int64_t works_deadline(const works *list)
 {
     int64_t next = -1;
@@ -171,7 +173,7 @@ static int64_t works_deadline(const works *list)
     VEC_EACH(list, w) {
         if (w->state != WORK_RUNS)
             continue;
-        if (w->errand)
+        if (w->call)
             next = earlier(next, w->deadline_ms);
         next = earlier(next, hook_sight_due_ms(&w->sight, w->out.len + w->err.len));
     }
@@ -192,9 +194,9 @@ static void works_expire(works *list, const struct hook_input *in)
     int64_t now = clock_mono_ms();
 
     VEC_EACH(list, w) {
-        if (!w->errand || w->state != WORK_RUNS || w->deadline_ms > now)
+        if (!w->call || w->state != WORK_RUNS || w->deadline_ms > now)
             continue;
-        errand_cancel(w->errand);
+        handler_call_cancel(w->call);
         if (w->is_late) {
             w->state = WORK_LEFT;
             work_tell_end(w, in);
@@ -238,40 +240,40 @@ int works_await(works *list, const struct hook_input *in, struct mailbox *mail,
 
 bool works_leave(works *list, struct work_place *p, enum hook_event event, struct mailbox *mail)
 {
-    stray_vec strays = VEC_INIT;
+    async_hook_vec left_running = VEC_INIT;
     struct err err = {0};
     bool left;
 
     VEC_EACH(list, w) {
-        struct stray *one;
+        struct async_hook *one;
 
         if (!w->is_stray)
             continue;
-        one = vec_add(&strays);
-        *one = (struct stray){
+        one = vec_add(&left_running);
+        *one = (struct async_hook){
             .handler = hook_handler_ref(w->handler),
             .event = event,
             .proc = TAKE_PTR(w->proc),
-            .deadline_ms = w->stray_ms ? clock_mono_ms() + w->stray_ms : -1,
+            .deadline_ms = w->async_hook_ms ? clock_mono_ms() + w->async_hook_ms : -1,
         };
         buf_move(&one->out, &w->out);
         buf_move(&one->err, &w->err);
-        strays_watch(p->strays, one, &w->sight);
+        async_hooks_watch(p->async_hooks, one, &w->sight);
         if (w->state == WORK_ENDED) {
-            strays_hear(p->strays, one, w->end, w->code);
-            stray_release(one);
-            strays.len--;
+            async_hooks_hear(p->async_hooks, one, w->end, w->code);
+            async_hook_release(one);
+            left_running.len--;
         }
     }
-    left = strays.len && strays_adopt(p->strays, mail, &strays, &err) == 0;
-    VEC_EACH(&strays, one) { /* there are too many of them: these end here */
+    left = left_running.len && async_hooks_adopt(p->async_hooks, mail, &left_running, &err) == 0;
+    VEC_EACH(&left_running, one) { /* there are too many of them: these end here */
         log_debug("hooks", "%s async: %s", hook_event_name(event), err.text);
         hook_sight_end(&one->sight, &(struct hook_news){.out = buf_str(&one->out),
                                                         .err = buf_str(&one->err),
                                                         .end = HOOK_CANCELLED});
-        stray_release(one);
+        async_hook_release(one);
     }
-    vec_release(&strays);
+    vec_release(&left_running);
     return left;
 }
 
@@ -282,7 +284,7 @@ void works_release(works *list)
             (void)unlink(buf_cstr(&w->shell_path));
         buf_release(&w->shell_path);
         proc_unref(w->proc);
-        errand_leave(w->errand);
+        handler_call_leave(w->call);
         hook_handler_unref(w->handler);
         hook_sight_release(&w->sight);
         buf_release(&w->out);

@@ -19,11 +19,11 @@
 #include "hooks/question.h"
 
 struct crew;
-struct errand;
+struct handler_call;
 struct hook_handler;
 struct mailbox;
 struct proc;
-struct strays;
+struct async_hooks;
 struct workspace;
 
 #define WORK_MAX_INPUT ((size_t)16 << 20) /* what proc takes */
@@ -35,13 +35,13 @@ struct work_place {
     struct question_place questions;
     struct post_place posts;
     struct crew *crew;
-    struct strays *strays;
+    struct async_hooks *async_hooks;
 };
 
 enum work_state {
     WORK_RUNS,
     WORK_ENDED,
-    WORK_LEFT, /* an errand that did not end when cancelled: its result is not ours */
+    WORK_LEFT, /* a handler call that did not end when cancelled: its result is not ours */
 };
 
 /* One handler at work. */
@@ -55,10 +55,10 @@ struct work {
     enum output_end end;
     int code;
     bool is_stray;         /* it asked to run in the background */
-    int64_t stray_ms;      /* for how long; 0: as long as any other */
+    int64_t async_hook_ms; /* for how long; 0: as long as any other */
     struct buf shell_path; /* its CLAUDE_ENV_FILE; empty: none */
 
-    struct errand *errand; /* anything else */
+    struct handler_call *call; /* anything else */
     int64_t timeout_ms, deadline_ms;
     bool is_late;
 };

@@ -5,15 +5,15 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "hooks/errand.h"
 #include "hooks/handler.h"
+#include "hooks/handler_call.h"
 #include "hooks/point.h"
 #include "hooks/work.h"
 
 #define WORK_MAX_SHELL ((size_t)32 << 10) /* bytes of CLAUDE_ENV_FILE, of all together */
 
 /* What a model, or a function, thinks of it. */
-static void merge_objection(const struct work *w, const struct errand_result *result,
+static void merge_objection(const struct work *w, const struct handler_call_result *result,
                             enum hook_event event, struct hook_outcome *io)
 {
     const struct handler_spec *spec = hook_handler_spec(w->handler);
@@ -39,7 +39,7 @@ static void merge_objection(const struct work *w, const struct errand_result *re
 }
 
 /* A server's answer is nothing, or JSON. */
-static struct output answer_output(const struct errand_result *result)
+static struct output answer_output(const struct handler_call_result *result)
 {
     struct str body = str_trim(buf_str(&result->answer));
     struct output output = {.end = OUTPUT_EXITED, .out = body};
@@ -63,10 +63,11 @@ static struct output work_output(const struct work *w)
     };
 }
 
-static int merge_errand(const struct work *w, enum hook_event event, struct hook_outcome *io,
-                        struct err *err)
+static int merge_handler_call(const struct work *w, enum hook_event event, struct hook_outcome *io,
+                              struct err *err)
 {
-    struct errand_result *result = w->state == WORK_ENDED ? errand_result(w->errand) : NULL;
+    struct handler_call_result *result =
+        w->state == WORK_ENDED ? handler_call_result(w->call) : NULL;
 
     if (!result || w->is_late)
         return err_set(err, ERR_TIMEOUT, "it took too long and was ended");
@@ -96,8 +97,8 @@ static int merge_work(const struct work *w, const struct hook_input *in, struct 
     }
     if (w->is_stray || (spec->flags & HANDLER_ASYNC && w->end == OUTPUT_EXITED))
         return 0;
-    return w->errand ? merge_errand(w, in->event, io, err)
-                     : output_merge(&output, in->event, spec->flags, io, err);
+    return w->call ? merge_handler_call(w, in->event, io, err)
+                   : output_merge(&output, in->event, spec->flags, io, err);
 }
 
 /* The lines it wants later commands to begin with. */
@@ -148,7 +149,7 @@ int works_merge(const works *list, const struct hook_input *in, struct hook_outc
 
 /* --- told ----------------------------------------------------------------------------------- */
 
-static enum hook_end errand_end(const struct work *w, enum hook_event event)
+static enum hook_end handler_call_end(const struct work *w, enum hook_event event)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome alone = HOOK_OUTCOME_INIT;
     struct output answer;
@@ -157,8 +158,8 @@ static enum hook_end errand_end(const struct work *w, enum hook_event event)
     if (w->is_late)
         return HOOK_CANCELLED;
     if (hook_handler_spec(w->handler)->type != HANDLER_HTTP)
-        return errand_result(w->errand)->rc < 0 ? HOOK_ERROR : HOOK_SUCCESS;
-    answer = answer_output(errand_result(w->errand));
+        return handler_call_result(w->call)->rc < 0 ? HOOK_ERROR : HOOK_SUCCESS;
+    answer = answer_output(handler_call_result(w->call));
     return output_merge(&answer, event, /*flags=*/0, &alone, &err) < 0 ? HOOK_ERROR : HOOK_SUCCESS;
 }
 
@@ -168,16 +169,16 @@ void work_tell_end(struct work *w, const struct hook_input *in)
 
     if (!w->sight.watch)
         return;
-    if (w->state == WORK_ENDED && !w->errand) {
+    if (w->state == WORK_ENDED && !w->call) {
         struct output output = work_output(w);
 
         output_tell(&output, in->event, &w->sight);
         return;
     }
     if (w->state == WORK_ENDED) {
-        const struct errand_result *result = errand_result(w->errand);
+        const struct handler_call_result *result = handler_call_result(w->call);
 
-        how.end = errand_end(w, in->event);
+        how.end = handler_call_end(w, in->event);
         how.out = result->answer.len ? buf_str(&result->answer) : buf_str(&result->reason);
         how.err = str_of(result->err.text);
     } else {

@@ -14,7 +14,7 @@
 #include "goal/goal.h"
 #include "goal/report/row_json.h"
 #include "guard/permit.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/jw.h"
 #include "llm/message.h"

@@ -27,7 +27,7 @@
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "host/asks.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "llm/message.h"

@@ -1,5 +1,5 @@
 /*
- * chore: work that is carried away from a loop and brought back. The desk's thread waits on
+ * chore: work that is carried away from a loop and brought back. The thread of a queue waits on
  * one mailbox; between two chores it costs nothing.
  */
 #include "host/chore.h"
@@ -8,7 +8,7 @@
 #include "sync/crew.h"
 #include "sync/thread.h"
 
-struct desk {
+struct chores {
     struct mailbox *in, *back;
     struct thread *thread;
 };
@@ -46,10 +46,10 @@ static void chore_do(struct chore *e)
     mailbox_unref(back);
 }
 
-/* A chore without run() and done() is the desk's own: the last one. */
-static void desk_main(void *arg)
+/* A chore without run() and done() is the queue's own, its last one. */
+static void chores_main(void *arg)
 {
-    struct desk *d = arg;
+    struct chores *d = arg;
     struct mail *m = NULL;
 
     while (mailbox_take(d->in, /*cancel=*/NULL, /*deadline_ms=*/-1, &m, /*err=*/NULL) == 0) {
@@ -63,16 +63,16 @@ static void desk_main(void *arg)
     }
 }
 
-struct desk *desk_new(struct mailbox *back, struct err *err)
+struct chores *chores_new(struct mailbox *back, struct err *err)
 {
-    struct desk *d = mem_zalloc(sizeof(*d));
+    struct chores *d = mem_zalloc(sizeof(*d));
 
     d->in = mailbox_new();
     d->back = mailbox_ref(back);
-    d->thread = thread_start("desk", desk_main, d, err);
+    d->thread = thread_start("chores", chores_main, d, err);
     if (d->thread)
         return d;
-    desk_free(d);
+    chores_free(d);
     return NULL;
 }
 
@@ -81,7 +81,7 @@ static void last_free(struct chore *e)
     mem_freep(&e);
 }
 
-void desk_free(struct desk *d)
+void chores_free(struct chores *d)
 {
     if (!d)
         return;
@@ -97,7 +97,7 @@ void desk_free(struct desk *d)
     mem_freep(&d);
 }
 
-void desk_give(struct desk *d, void *chore)
+void chores_give(struct chores *d, void *chore)
 {
     struct chore *e = chore;
 

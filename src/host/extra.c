@@ -9,12 +9,12 @@
 
 #include "agent/extra.h"
 #include "agent/recall.h"
-#include "agent/room.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "llm/model.h"
+#include "llm/room.h"
 #include "mcp/mcp.h"
 #include "mcp/reach.h"
 

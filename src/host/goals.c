@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/ledger.h"
 #include "agent/recall.h"
 #include "agent/task.h"
 #include "agent/toolbox.h"
@@ -21,8 +20,9 @@
 #include "host/models.h"
 #include "host/session.h"
 #include "json/json.h"
+#include "llm/ledger.h"
 #include "llm/provider.h"
-#include "store/load.h"
+#include "store/transcript/load.h"
 #include "sync/thread.h"
 #include "tools/background.h"
 #include "tools/tools.h"

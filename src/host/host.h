@@ -285,8 +285,8 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
 int host_ask_model(struct host *h, struct str system, struct str question, int64_t max_tokens,
                    struct cancel *cancel, struct buf *ret, struct err *err);
 
-/* Going back to before a message of the user (host/rewind.h): the files that tools have changed
- * since, the conversation, or both; what commands did is not covered. */
+/* Going back to before a message of the user (host/record/rewind.h): the files that tools have
+ * changed since, the conversation, or both; what commands did is not covered. */
 struct host_rewind {
     struct str message; /* its uuid */
     bool files, conversation;

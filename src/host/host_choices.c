@@ -4,7 +4,7 @@
  */
 #include "agent/event.h"
 #include "base/err.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "llm/effort.h"
 
 #define CHOICES_LEAST_USD 1e-9 /* nothing is left; 0 would be no limit */

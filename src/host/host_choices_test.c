@@ -10,8 +10,8 @@
 #include "agent/event.h"
 #include "base/err.h"
 #include "conf/conf.h"
-#include "host/feed.h"
-#include "host/inside.h"
+#include "host/events/feed.h"
+#include "host/host_state.h"
 #include "proc/proc.h"
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
@@ -20,7 +20,7 @@
 
 #define SCHEMA "{\"type\":\"object\"}"
 
-struct room {
+struct window_room {
     struct conf *conf;
     struct args args;
     struct cancel *cancel;
@@ -28,7 +28,7 @@ struct room {
 };
 
 /* home: a folder with its settings; mode: of the command line. */
-static void room_open(struct room *r, const char *home, const char *mode)
+static void room_open(struct window_room *r, const char *home, const char *mode)
 {
     char place[600];
     char *environ_of[] = {place, (char *)"PATH=/usr/bin:/bin", (char *)"ANTHROPIC_API_KEY=x", NULL};
@@ -43,7 +43,7 @@ static void room_open(struct room *r, const char *home, const char *mode)
     struct host_spec spec = {0};
     struct err err = {0};
 
-    *r = (struct room){.cancel = cancel_new(NULL)};
+    *r = (struct window_room){.cancel = cancel_new(NULL)};
     snprintf(place, sizeof(place), "HOME=%s", scratch(home));
     from.dir = scratch("work");
     from.etc = scratch("etc");
@@ -57,7 +57,7 @@ static void room_open(struct room *r, const char *home, const char *mode)
         fail_msg("%s", err.text);
 }
 
-static void room_close(struct room *r)
+static void room_close(struct window_room *r)
 {
     host_free(r->host);
     conf_unref(r->conf);
@@ -83,7 +83,7 @@ static void notices(struct host *h, struct buf *ret)
     mailbox_unref(mb);
 }
 
-static void choose(struct room *from, const char *model)
+static void choose(struct window_room *from, const char *model)
 {
     CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
@@ -111,8 +111,8 @@ static void all_of_them(void **state)
     CLEANUP(buf_release) struct buf provider = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf model = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(host_choices_freep) struct host_choices *choices = NULL;
-    struct room from;
-    struct room to;
+    struct window_room from;
+    struct window_room to;
     int64_t window;
 
     (void)state;
@@ -138,8 +138,8 @@ static void each_alone(void **state)
 {
     CLEANUP(buf_release) struct buf told = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(host_choices_freep) struct host_choices *choices = NULL;
-    struct room from;
-    struct room to;
+    struct window_room from;
+    struct window_room to;
 
     (void)state;
     room_open(&from, "home", "auto");

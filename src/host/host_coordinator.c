@@ -17,10 +17,10 @@
 #include "context/reminder.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "llm/dialect/dialect.h"
-#include "store/load.h"
+#include "store/transcript/load.h"
 #include "tasks/agents.h"
 #include "tasks/definition.h"
 

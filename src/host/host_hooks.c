@@ -9,7 +9,7 @@
 #include "hooks/registry.h"
 #include "hooks/runner.h"
 #include "hooks/settings.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "host/watch.h"
 #include "llm/provider.h"

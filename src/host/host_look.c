@@ -7,20 +7,20 @@
 
 #include "agent/agent.h"
 #include "agent/recall.h"
-#include "agent/room.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
 #include "context/context.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/model.h"
+#include "llm/room.h"
 #include "net/net.h"
-#include "store/load.h"
+#include "store/transcript/load.h"
 
 #define LOOK_MAX_PROMPT ((size_t)4 << 20)
 
@@ -64,7 +64,7 @@ int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, stru
     CLEANUP(instructions_release) struct instructions files = {0};
     CLEANUP(buf_release) struct buf system = BUF_INIT(LOOK_MAX_PROMPT);
     struct model model;
-    struct room room;
+    struct window_room room;
     int64_t rest;
 
     if (host_instructions(h, cancel, &files, err) < 0)

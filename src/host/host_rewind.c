@@ -9,8 +9,8 @@
 #include "agent/recall.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "host/inside.h"
-#include "host/rewind.h"
+#include "host/host_state.h"
+#include "host/record/rewind.h"
 #include "host/session.h"
 
 struct going_back {

@@ -14,7 +14,7 @@
 #include "conf/plugin.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/reload.h"
 #include "json/json.h"
 #include "json/jw.h"

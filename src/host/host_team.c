@@ -7,7 +7,7 @@
 #include "base/id.h"
 #include "host/asks.h"
 #include "host/child.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "llm/message.h"
 #include "tasks/team/team.h"

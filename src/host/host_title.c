@@ -15,7 +15,7 @@
 #include "base/secret.h"
 #include "base/utf8.h"
 #include "conf/conf.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/session.h"
 #include "llm/message.h"
 #include "llm/provider.h"

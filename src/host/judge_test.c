@@ -12,7 +12,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "agent/test_spending.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/strv.h"
@@ -23,6 +22,7 @@
 #include "guard/workspace.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/test_spending.h"
 #include "net/retry.h"
 #include "proc/proc.h"
 #include "store/scratch_check.h"

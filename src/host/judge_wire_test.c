@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "agent/test_spending.h"
 #include "agent/toolbox.h"
 #include "base/strv.h"
 #include "conf/conf.h"
@@ -18,6 +17,7 @@
 #include "guard/workspace.h"
 #include "llm/provider.h"
 #include "llm/scenario/canned.h"
+#include "llm/test_spending.h"
 #include "net/retry.h"
 #include "proc/proc.h"
 #include "store/scratch_check.h"

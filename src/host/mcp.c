@@ -15,7 +15,7 @@
 #include "guard/workspace.h"
 #include "host/connect.h"
 #include "host/extra.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "host/mcp_ask.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -18,7 +18,7 @@
 #include "conf/conf.h"
 #include "guard/workspace.h"
 #include "host/asks.h"
-#include "host/inside.h"
+#include "host/host_state.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/provider.h"

@@ -91,7 +91,7 @@ struct record *session_begin_agent(struct session *s, const char *path, const ch
                                    struct workspace *w, struct asker *asker, const char *entrypoint,
                                    session_notice_fn notice, void *notice_arg);
 
-/* Going back to before a message of the user (host/rewind.h). */
+/* Going back to before a message of the user (host/record/rewind.h). */
 struct session_rewind {
     struct str message; /* as rewind_find() takes it */
     bool files, conversation, force;

@@ -155,8 +155,8 @@ struct person {
     struct buf asked;
 };
 
-static int person_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
-                      struct ask_answer *ret, struct err *err)
+static int user_ask_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
+                        struct ask_answer *ret, struct err *err)
 {
     struct person *p = (struct person *)self;
 
@@ -172,7 +172,7 @@ static int person_put(struct asker *self, const struct ask *ask, struct cancel *
 
 static void asked(void **state)
 {
-    struct person p = {.asker.put = person_put, .asked = BUF_INIT(1 << 20), .is_away = true};
+    struct person p = {.asker.put = user_ask_put, .asked = BUF_INIT(1 << 20), .is_away = true};
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
     struct err err = {0};
 

@@ -17,7 +17,7 @@
 
 #define SCHEMA_MAX_STEPS 100000 /* a schema that refers to itself several times would take 2^64 */
 
-bool schema_is_out_of_steps(const struct check *c)
+bool schema_is_out_of_steps(const struct schema_run *c)
 {
     return c->steps >= SCHEMA_MAX_STEPS;
 }
@@ -73,7 +73,7 @@ bool schema_type_allows(const struct json *type, const struct json *value)
     return json_len(type) == 0;
 }
 
-static void check_type(struct check *c, const struct rule *r)
+static void check_type(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
     size_t i = 0;
@@ -91,7 +91,7 @@ static void check_type(struct check *c, const struct rule *r)
     report_add_not(out, r->value);
 }
 
-static void check_enum(struct check *c, const struct rule *r)
+static void check_enum(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
     size_t i = 0;
@@ -115,7 +115,7 @@ static void check_enum(struct check *c, const struct rule *r)
     report_add_not(out, r->value);
 }
 
-static void check_const(struct check *c, const struct rule *r)
+static void check_const(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
 
@@ -130,7 +130,7 @@ static void check_const(struct check *c, const struct rule *r)
 }
 
 /* minimum and its like for numbers; minLength, minItems and theirs for sizes. */
-static void check_limit(struct check *c, const struct rule *r)
+static void check_limit(struct schema_run *c, const struct schema_rule *r)
 {
     bool text = json_is(r->value, JSON_STRING);
     size_t size = text ? schema_characters(json_str(r->value)) : json_len(r->value);
@@ -154,7 +154,7 @@ static void check_limit(struct check *c, const struct rule *r)
     }
 }
 
-static void check_pattern(struct check *c, const struct rule *r)
+static void check_pattern(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
 
@@ -216,7 +216,7 @@ unsigned schema_keyword_shapes(struct str name)
     return 0;
 }
 
-void schema_check_value(struct check *c, const struct json *schema, const struct json *value)
+void schema_check_value(struct schema_run *c, const struct json *schema, const struct json *value)
 {
     unsigned before = c->report.found;
 
@@ -234,7 +234,7 @@ void schema_check_value(struct check *c, const struct json *schema, const struct
     c->depth++;
     for (size_t i = 0; i < ARRAY_LEN(keywords); i++) {
         const struct keyword *k = &keywords[i];
-        struct rule r = {k, schema, json_get(schema, k->name), value};
+        struct schema_rule r = {k, schema, json_get(schema, k->name), value};
 
         if (!k->check || !r.arg || !(k->shapes >> json_type(r.arg) & 1) ||
             !(k->applies >> json_type(value) & 1))
@@ -246,7 +246,7 @@ void schema_check_value(struct check *c, const struct json *schema, const struct
     c->depth--;
 }
 
-unsigned schema_try_value(struct check *c, const struct json *schema, const struct json *value)
+unsigned schema_try_value(struct schema_run *c, const struct json *schema, const struct json *value)
 {
     unsigned before = c->report.found;
     unsigned problems;
@@ -261,7 +261,7 @@ unsigned schema_try_value(struct check *c, const struct json *schema, const stru
 
 int schema_check(const struct json *schema, const struct json *value, struct err *err)
 {
-    struct check c = {.root = schema, .report = REPORT_INIT};
+    struct schema_run c = {.root = schema, .report = REPORT_INIT};
     int r = 0;
 
     schema_check_value(&c, schema, value);

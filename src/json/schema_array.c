@@ -7,7 +7,7 @@
 
 #define SCHEMA_MAX_UNIQUE 2000 /* compared pair by pair; longer arrays are passed over */
 
-static void check_item(struct check *c, const struct json *schema, const struct json *item,
+static void check_item(struct schema_run *c, const struct json *schema, const struct json *item,
                        size_t i)
 {
     size_t len = report_enter_item(&c->report, i);
@@ -17,7 +17,7 @@ static void check_item(struct check *c, const struct json *schema, const struct 
 }
 
 /* After those that prefixItems has a schema for. */
-void schema_items(struct check *c, const struct rule *r)
+void schema_items(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *prefix = json_get(r->schema, "prefixItems");
     size_t first = json_is(prefix, JSON_ARRAY) ? json_len(prefix) : 0;
@@ -30,7 +30,7 @@ void schema_items(struct check *c, const struct rule *r)
     }
 }
 
-void schema_prefix_items(struct check *c, const struct rule *r)
+void schema_prefix_items(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *item = json_first(r->value);
     size_t i = 0;
@@ -44,7 +44,7 @@ void schema_prefix_items(struct check *c, const struct rule *r)
 }
 
 /* With minContains (1 where it is not said) and maxContains. */
-void schema_contains(struct check *c, const struct rule *r)
+void schema_contains(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *least = json_get(r->schema, "minContains");
     const struct json *most = json_get(r->schema, "maxContains");
@@ -74,7 +74,7 @@ void schema_contains(struct check *c, const struct rule *r)
     buf_addf(out, ", not %zu", fitting);
 }
 
-void schema_unique(struct check *c, const struct rule *r)
+void schema_unique(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
     size_t i = 0;

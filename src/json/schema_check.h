@@ -13,7 +13,7 @@
 
 #define SCHEMA_MAX_NAMED 20 /* values of an enum, properties */
 
-struct check {
+struct schema_run {
     const struct json *root; /* what a $ref begins at */
     struct report report;
     unsigned depth;
@@ -24,14 +24,14 @@ struct check {
 struct keyword;
 
 /* One keyword at work: {"minimum": arg} in schema, applied to value. */
-struct rule {
+struct schema_rule {
     const struct keyword *keyword;
     const struct json *schema;
     const struct json *arg;
     const struct json *value;
 };
 
-typedef void (*keyword_fn)(struct check *c, const struct rule *r);
+typedef void (*keyword_fn)(struct schema_run *c, const struct schema_rule *r);
 
 struct keyword {
     const char *name;
@@ -42,36 +42,37 @@ struct keyword {
     enum limit_op holds; /* of a limit */
 };
 
-void schema_check_value(struct check *c, const struct json *schema, const struct json *value);
+void schema_check_value(struct schema_run *c, const struct json *schema, const struct json *value);
 
 /* The number of problems, none of them written. */
-unsigned schema_try_value(struct check *c, const struct json *schema, const struct json *value);
+unsigned schema_try_value(struct schema_run *c, const struct json *schema,
+                          const struct json *value);
 
 /* So many that nothing more is looked at. */
-bool schema_is_out_of_steps(const struct check *c);
+bool schema_is_out_of_steps(const struct schema_run *c);
 
 /* Whether a "type" (NULL: none) allows the value. */
 bool schema_type_allows(const struct json *type, const struct json *value);
 const char *schema_type_word(struct str name); /* "an integer"; NULL: no such type */
 
 /* schema_object.c */
-void schema_required(struct check *c, const struct rule *r);
-void schema_properties(struct check *c, const struct rule *r);
-void schema_pattern_properties(struct check *c, const struct rule *r);
-void schema_additional(struct check *c, const struct rule *r);
-void schema_property_names(struct check *c, const struct rule *r);
-void schema_dependent_required(struct check *c, const struct rule *r);
-void schema_dependent_schemas(struct check *c, const struct rule *r);
+void schema_required(struct schema_run *c, const struct schema_rule *r);
+void schema_properties(struct schema_run *c, const struct schema_rule *r);
+void schema_pattern_properties(struct schema_run *c, const struct schema_rule *r);
+void schema_additional(struct schema_run *c, const struct schema_rule *r);
+void schema_property_names(struct schema_run *c, const struct schema_rule *r);
+void schema_dependent_required(struct schema_run *c, const struct schema_rule *r);
+void schema_dependent_schemas(struct schema_run *c, const struct schema_rule *r);
 
 /* schema_array.c */
-void schema_items(struct check *c, const struct rule *r);
-void schema_prefix_items(struct check *c, const struct rule *r);
-void schema_contains(struct check *c, const struct rule *r);
-void schema_unique(struct check *c, const struct rule *r);
+void schema_items(struct schema_run *c, const struct schema_rule *r);
+void schema_prefix_items(struct schema_run *c, const struct schema_rule *r);
+void schema_contains(struct schema_run *c, const struct schema_rule *r);
+void schema_unique(struct schema_run *c, const struct schema_rule *r);
 
 /* schema_join.c */
-void schema_any_of(struct check *c, const struct rule *r); /* and oneOf */
-void schema_all_of(struct check *c, const struct rule *r);
-void schema_not(struct check *c, const struct rule *r);
-void schema_if(struct check *c, const struct rule *r); /* with then and else */
-void schema_refers(struct check *c, const struct rule *r);
+void schema_any_of(struct schema_run *c, const struct schema_rule *r); /* and oneOf */
+void schema_all_of(struct schema_run *c, const struct schema_rule *r);
+void schema_not(struct schema_run *c, const struct schema_rule *r);
+void schema_if(struct schema_run *c, const struct schema_rule *r); /* with then and else */
+void schema_refers(struct schema_run *c, const struct schema_rule *r);

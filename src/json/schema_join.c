@@ -30,7 +30,7 @@ static void add_alternative_types(struct buf *out, const struct json *alternativ
 /* anyOf and oneOf. When nothing fits, the alternative of the right type with the fewest problems
  * was probably meant: those problems are what the model can act on. While quiet nothing is gone
  * through twice, so nested alternatives do not multiply. */
-void schema_any_of(struct check *c, const struct rule *r)
+void schema_any_of(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *nearest = NULL;
     unsigned fewest = 0;
@@ -85,13 +85,13 @@ void schema_any_of(struct check *c, const struct rule *r)
     schema_check_value(c, nearest, r->value);
 }
 
-void schema_all_of(struct check *c, const struct rule *r)
+void schema_all_of(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->arg, it)
         schema_check_value(c, it, r->value);
 }
 
-void schema_not(struct check *c, const struct rule *r)
+void schema_not(struct schema_run *c, const struct schema_rule *r)
 {
     struct buf *out;
 
@@ -104,7 +104,7 @@ void schema_not(struct check *c, const struct rule *r)
     report_add_literal(out, r->arg);
 }
 
-void schema_if(struct check *c, const struct rule *r)
+void schema_if(struct schema_run *c, const struct schema_rule *r)
 {
     bool fits = schema_try_value(c, r->arg, r->value) == 0;
     const struct json *then = json_get(r->schema, fits ? "then" : "else");
@@ -113,7 +113,7 @@ void schema_if(struct check *c, const struct rule *r)
         schema_check_value(c, then, r->value);
 }
 
-void schema_refers(struct check *c, const struct rule *r)
+void schema_refers(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *schema = schema_ref(c->root, json_str(r->arg));
 

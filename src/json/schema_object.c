@@ -6,7 +6,7 @@
 #include "json/node.h"
 #include "json/schema_check.h"
 
-void schema_required(struct check *c, const struct rule *r)
+void schema_required(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->arg, it) {
         struct buf *out;
@@ -22,7 +22,7 @@ void schema_required(struct check *c, const struct rule *r)
     }
 }
 
-void schema_properties(struct check *c, const struct rule *r)
+void schema_properties(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->value, member) {
         const struct json *sub = json_get_key(r->arg, json_key(member));
@@ -37,13 +37,13 @@ void schema_properties(struct check *c, const struct rule *r)
 }
 
 /* Whether a pattern of patternProperties is for this name. Each look counts as a step. */
-static bool is_for(struct check *c, const struct json *pattern, struct str name)
+static bool is_for(struct schema_run *c, const struct json *pattern, struct str name)
 {
     c->steps++;
     return schema_pattern_matches_key(&c->patterns, pattern, name);
 }
 
-void schema_pattern_properties(struct check *c, const struct rule *r)
+void schema_pattern_properties(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->value, member) {
         size_t len = report_enter_key(&c->report, json_key(member));
@@ -56,7 +56,7 @@ void schema_pattern_properties(struct check *c, const struct rule *r)
     }
 }
 
-static bool has_pattern(struct check *c, const struct json *patterns, struct str name)
+static bool has_pattern(struct schema_run *c, const struct json *patterns, struct str name)
 {
     if (!json_is(patterns, JSON_OBJECT))
         return false;
@@ -89,7 +89,7 @@ static void add_known_names(struct buf *out, const struct json *properties, stru
     buf_adds(out, n ? ")" : "");
 }
 
-void schema_additional(struct check *c, const struct rule *r)
+void schema_additional(struct schema_run *c, const struct schema_rule *r)
 {
     const struct json *properties = json_get(r->schema, "properties");
     const struct json *patterns = json_get(r->schema, "patternProperties");
@@ -116,7 +116,7 @@ void schema_additional(struct check *c, const struct rule *r)
 }
 
 /* A name is checked as if it were a value. */
-void schema_property_names(struct check *c, const struct rule *r)
+void schema_property_names(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->value, member) {
         struct str key = json_key(member);
@@ -135,10 +135,10 @@ void schema_property_names(struct check *c, const struct rule *r)
     }
 }
 
-void schema_dependent_required(struct check *c, const struct rule *r)
+void schema_dependent_required(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->arg, names) {
-        struct rule required = *r;
+        struct schema_rule required = *r;
 
         required.arg = names;
         if (json_is(names, JSON_ARRAY) && json_get_key(r->value, json_key(names)))
@@ -146,7 +146,7 @@ void schema_dependent_required(struct check *c, const struct rule *r)
     }
 }
 
-void schema_dependent_schemas(struct check *c, const struct rule *r)
+void schema_dependent_schemas(struct schema_run *c, const struct schema_rule *r)
 {
     JSON_EACH(r->arg, schema) {
         if (json_get_key(r->value, json_key(schema)))

@@ -19,14 +19,14 @@ static const char *const annotations[] = {
     "format",   "readOnly",   "title",       "writeOnly",
 };
 
-struct walk {
+struct unknown_walk {
     const struct json *root;
     struct buf path; /* "edits[].old_string" */
     struct buf *out;
     unsigned depth;
 };
 
-static void look_at(struct walk *w, const struct json *schema);
+static void look_at(struct unknown_walk *w, const struct json *schema);
 
 static bool is_annotation(struct str name)
 {
@@ -37,14 +37,14 @@ static bool is_annotation(struct str name)
     return str_starts(name, STR("x-"));
 }
 
-static void add_line(struct walk *w, struct str keyword, const char *why)
+static void add_line(struct unknown_walk *w, struct str keyword, const char *why)
 {
     buf_addf(w->out, "%s: %.*s%s\n", w->path.len ? buf_cstr(&w->path) : "(top)",
              STR_ARG(str_clip(keyword, 80)), why);
 }
 
 /* Continues with a schema one step further down. */
-static void look_below(struct walk *w, const char *joint, struct str step,
+static void look_below(struct unknown_walk *w, const char *joint, struct str step,
                        const struct json *schema)
 {
     size_t len = w->path.len;
@@ -55,7 +55,7 @@ static void look_below(struct walk *w, const char *joint, struct str step,
     buf_cut(&w->path, len, w->path.len - len);
 }
 
-static void look_at_type(struct walk *w, const struct json *type)
+static void look_at_type(struct unknown_walk *w, const struct json *type)
 {
     bool known = !json_is(type, JSON_STRING) || schema_is_type_name(json_str(type));
 
@@ -65,7 +65,7 @@ static void look_at_type(struct walk *w, const struct json *type)
         add_line(w, STR("type"), " (no such type)");
 }
 
-static void look_at_pattern(struct walk *w, struct str keyword, struct str pattern)
+static void look_at_pattern(struct unknown_walk *w, struct str keyword, struct str pattern)
 {
     char reason[200];
     char why[220];
@@ -104,7 +104,7 @@ static const struct {
     {"else", false, ""},
 };
 
-static void look_inside(struct walk *w, struct str name, const struct json *arg)
+static void look_inside(struct unknown_walk *w, struct str name, const struct json *arg)
 {
     for (size_t i = 0; i < ARRAY_LEN(inner); i++) {
         const char *below = inner[i].below;
@@ -120,7 +120,7 @@ static void look_inside(struct walk *w, struct str name, const struct json *arg)
     }
 }
 
-static void look_at_keyword(struct walk *w, struct str name, const struct json *arg)
+static void look_at_keyword(struct unknown_walk *w, struct str name, const struct json *arg)
 {
     unsigned shapes = schema_keyword_shapes(name);
 
@@ -151,7 +151,7 @@ static void look_at_keyword(struct walk *w, struct str name, const struct json *
     look_inside(w, name, arg);
 }
 
-static void look_at(struct walk *w, const struct json *schema)
+static void look_at(struct unknown_walk *w, const struct json *schema)
 {
     if (json_is(schema, JSON_BOOL))
         return;
@@ -171,7 +171,7 @@ static void look_at(struct walk *w, const struct json *schema)
 
 void schema_unknown(const struct json *schema, struct buf *ret_lines)
 {
-    struct walk w = {.root = schema, .path = BUF_INIT(8192), .out = ret_lines};
+    struct unknown_walk w = {.root = schema, .path = BUF_INIT(8192), .out = ret_lines};
 
     look_at(&w, schema);
     buf_release(&w.path);

@@ -26,7 +26,7 @@ struct habit {
     bool new_openai;
 };
 
-struct row {
+struct model_row {
     struct str provider;
     struct str name;
     struct str family;
@@ -78,7 +78,7 @@ static const struct habit habits[] = {
 #define HABIT(name, thinking, efforts, images, new_openai)
 };
 
-static const struct row rows[] = {
+static const struct model_row rows[] = {
 #undef MODEL
 #define MODEL(provider, name, family, habit, window, cap, input, output, read, write)              \
     {STR_INIT(#provider),                                                                          \
@@ -127,12 +127,12 @@ static bool is_date_suffix(struct str s)
 }
 
 /* The row that `name` is, or with loosely the longest one it begins with at a word boundary. */
-static const struct row *row_find(struct str provider, struct str name, bool loosely)
+static const struct model_row *row_find(struct str provider, struct str name, bool loosely)
 {
-    const struct row *best = NULL;
+    const struct model_row *best = NULL;
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct row *row = &rows[i];
+        const struct model_row *row = &rows[i];
         struct str rest;
 
         if (!str_eq(row->provider, provider) || !str_starts(name, row->name))
@@ -150,7 +150,7 @@ static const struct row *row_find(struct str provider, struct str name, bool loo
 
 /* Routers and gateways name a model by its maker ("google/gemini-2.5-pro", "anthropic/claude-…",
  * or the plain name): what it is like does not depend on the door. */
-static const struct row *row_find_anywhere(struct str name)
+static const struct model_row *row_find_anywhere(struct str name)
 {
     size_t slash = str_chr(name, '/');
     struct str plain = slash < name.len ? str_from(name, slash + 1) : name;
@@ -158,7 +158,7 @@ static const struct row *row_find_anywhere(struct str name)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (i && str_eq(rows[i].provider, rows[i - 1].provider))
             continue;
-        const struct row *row = row_find(rows[i].provider, plain, /*loosely=*/true);
+        const struct model_row *row = row_find(rows[i].provider, plain, /*loosely=*/true);
         if (row)
             return row;
     }
@@ -181,7 +181,7 @@ static void model_set_habit(struct model *m, const struct habit *h)
     m->max_completion_tokens = h->new_openai;
 }
 
-static void model_set_row(struct model *m, const struct row *row)
+static void model_set_row(struct model *m, const struct model_row *row)
 {
     m->family = row->family;
     m->window = row->window;
@@ -189,7 +189,7 @@ static void model_set_row(struct model *m, const struct row *row)
     model_set_habit(m, &habits[row->habit]);
 }
 
-static void model_set_prices(struct model *m, const struct row *row)
+static void model_set_prices(struct model *m, const struct model_row *row)
 {
     m->price.input = row->input;
     m->price.output = row->output;
@@ -201,7 +201,7 @@ static void model_set_prices(struct model *m, const struct row *row)
 
 void model_find(struct str provider, struct str name, struct model *ret)
 {
-    const struct row *row = row_find(provider, name, /*loosely=*/false);
+    const struct model_row *row = row_find(provider, name, /*loosely=*/false);
 
     *ret = (struct model){
         .provider = provider,

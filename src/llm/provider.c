@@ -22,7 +22,7 @@
 #include "llm/door.h"
 #include "llm/scenario/scripted.h"
 
-struct choice {
+struct provider_choice {
     struct str provider;
     struct str model; /* empty: the provider's default */
     struct str from;  /* "--model", …; empty: none was named */
@@ -203,7 +203,7 @@ static bool is_gateway(const struct conf *conf, struct str name)
  * for the gateway, and so is any other, of a provider for which there is no key. An alias is the
  * word of one provider alone.
  */
-static void choose_gateway(const struct conf *conf, struct choice *c)
+static void choose_gateway(const struct conf *conf, struct provider_choice *c)
 {
     static const char *const names[] = {"anthropic", "openai"};
     bool is_alias = !str_eq(model_alias(c->provider, c->model), c->model);
@@ -224,8 +224,8 @@ static void choose_gateway(const struct conf *conf, struct choice *c)
     }
 }
 
-static int no_such_provider(const struct conf *conf, struct str name, const struct choice *c,
-                            struct err *err)
+static int no_such_provider(const struct conf *conf, struct str name,
+                            const struct provider_choice *c, struct err *err)
 {
     struct nearest near;
 
@@ -247,7 +247,8 @@ static struct str without_window(struct str name)
 }
 
 /* Turns the user's name of a model into a provider and a name. */
-static int choose_named(const struct conf *conf, struct str want, struct choice *c, struct err *err)
+static int choose_named(const struct conf *conf, struct str want, struct provider_choice *c,
+                        struct err *err)
 {
     size_t slash;
 
@@ -289,7 +290,8 @@ static int choose_named(const struct conf *conf, struct str want, struct choice 
     return c->provider.len ? 0 : default_provider(conf, &c->provider, err);
 }
 
-static int choose(const struct conf *conf, struct str want, struct choice *c, struct err *err)
+static int choose(const struct conf *conf, struct str want, struct provider_choice *c,
+                  struct err *err)
 {
     c->from = STR("--model");
     want = str_trim(want);
@@ -303,7 +305,7 @@ static int choose(const struct conf *conf, struct str want, struct choice *c, st
     return default_provider(conf, &c->provider, err);
 }
 
-static int no_key(const struct door *d, const struct choice *c, struct err *err)
+static int no_key(const struct door *d, const struct provider_choice *c, struct err *err)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(1000);
 
@@ -407,8 +409,8 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
     return 0;
 }
 
-static int open_scripted(const struct conf *conf, const struct door *d, const struct choice *c,
-                         struct provider *p, struct err *err)
+static int open_scripted(const struct conf *conf, const struct door *d,
+                         const struct provider_choice *c, struct provider *p, struct err *err)
 {
     CLEANUP(mem_freep) char *file = mem_dup(c->model.ptr, c->model.len);
     CLEANUP(mem_freep) char *expanded = path_expand_home(file);
@@ -441,8 +443,8 @@ static char *full_base_url(const struct door *d)
     return buf_take(&url);
 }
 
-static int provider_open(const struct conf *conf, const struct choice *c, struct cancel *cancel,
-                         struct provider *p, struct err *err)
+static int provider_open(const struct conf *conf, const struct provider_choice *c,
+                         struct cancel *cancel, struct provider *p, struct err *err)
 {
     struct str model;
     struct door d;
@@ -474,7 +476,7 @@ int provider_select(const struct conf *conf, struct str want, struct cancel *can
                     struct provider *ret, struct err *err)
 {
     CLEANUP(provider_release) struct provider p = {0};
-    struct choice c = {0};
+    struct provider_choice c = {0};
 
     door_hide_keys(conf);
     if (choose(conf, want, &c, err) < 0 || provider_open(conf, &c, cancel, &p, err) < 0)

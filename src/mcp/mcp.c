@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "agent/extra.h"
-#include "agent/room.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -23,6 +22,7 @@
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/room.h"
 #include "mcp/client.h"
 #include "mcp/names.h"
 #include "mcp/resources.h"

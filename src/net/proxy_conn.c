@@ -32,7 +32,7 @@ struct flow {
     char bytes[CONN_PIECE];
 };
 
-struct conn {
+struct proxy_client {
     struct proxy *proxy;
     struct proxy_door *door;
     int client, server; /* server: -1 before there is one */
@@ -51,7 +51,7 @@ struct upstream {
 /* ---- waiting ---- */
 
 /* Until one of them is ready: 0; ERR_TIMEOUT, ERR_CANCELLED. */
-static int conn_poll(struct conn *c, struct pollfd *fds, size_t count, int64_t timeout_ms,
+static int conn_poll(struct proxy_client *c, struct pollfd *fds, size_t count, int64_t timeout_ms,
                      struct err *err)
 {
     struct pollfd all[3] = {{.fd = cancel_fd(c->proxy->stop), .events = POLLIN}};
@@ -71,14 +71,16 @@ static int conn_poll(struct conn *c, struct pollfd *fds, size_t count, int64_t t
     return 0;
 }
 
-static int conn_wait(struct conn *c, int fd, short events, int64_t until_ms, struct err *err)
+static int conn_wait(struct proxy_client *c, int fd, short events, int64_t until_ms,
+                     struct err *err)
 {
     struct pollfd one = {.fd = fd, .events = events};
 
     return conn_poll(c, &one, 1, until_ms - clock_mono_ms(), err);
 }
 
-static int conn_write(struct conn *c, int fd, struct str bytes, int64_t until_ms, struct err *err)
+static int conn_write(struct proxy_client *c, int fd, struct str bytes, int64_t until_ms,
+                      struct err *err)
 {
     while (bytes.len) {
         ssize_t n = send(fd, bytes.ptr, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -95,7 +97,7 @@ static int conn_write(struct conn *c, int fd, struct str bytes, int64_t until_ms
 
 /* Reads until a head is complete and gives its length: 0 when there is none in time, or it is too
  * long. */
-static size_t conn_read_head(struct conn *c, int fd, struct buf *head, int64_t until_ms,
+static size_t conn_read_head(struct proxy_client *c, int fd, struct buf *head, int64_t until_ms,
                              struct err *err)
 {
     for (;;) {
@@ -125,7 +127,7 @@ static size_t conn_read_head(struct conn *c, int fd, struct buf *head, int64_t u
 
 /* ---- answering ---- */
 
-static void conn_answer(struct conn *c, int status, const char *phrase, const char *why)
+static void conn_answer(struct proxy_client *c, int status, const char *phrase, const char *why)
 {
     CLEANUP(buf_release) struct buf answer = BUF_INIT(4096);
     char skipped[2048];
@@ -144,9 +146,9 @@ static void conn_answer(struct conn *c, int status, const char *phrase, const ch
 }
 
 /* Refused by the lists: the client is notified, and the starter of the job. */
-static void conn_refuse(struct conn *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void conn_refuse(struct proxy_client *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static void conn_refuse(struct conn *c, const char *fmt, ...)
+static void conn_refuse(struct proxy_client *c, const char *fmt, ...)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
     CLEANUP(buf_release) struct buf why = BUF_INIT(1024);
@@ -165,7 +167,7 @@ static void conn_refuse(struct conn *c, const char *fmt, ...)
 
 /* ---- the lists ---- */
 
-static bool conn_is_allowed(struct conn *c)
+static bool conn_is_allowed(struct proxy_client *c)
 {
     const struct host_name *host = &c->request.host;
 
@@ -183,7 +185,7 @@ static bool conn_is_allowed(struct conn *c)
 }
 
 /* An address that an allowed name leads to. */
-static bool conn_may_reach(const struct conn *c, const struct sockaddr *address)
+static bool conn_may_reach(const struct proxy_client *c, const struct sockaddr *address)
 {
     const struct proxy_head *r = &c->request;
     struct host_name found;
@@ -197,7 +199,7 @@ static bool conn_may_reach(const struct conn *c, const struct sockaddr *address)
 
 /* ---- reaching the server ---- */
 
-static int conn_connect(struct conn *c, const struct sockaddr *address, socklen_t len,
+static int conn_connect(struct proxy_client *c, const struct sockaddr *address, socklen_t len,
                         int64_t until_ms, struct err *err)
 {
     int one = 1;
@@ -225,7 +227,7 @@ static int conn_connect(struct conn *c, const struct sockaddr *address, socklen_
 }
 
 /* Waits for name servers; nothing waits for us in that time (proxy_free()). */
-static int conn_look_up(struct conn *c, const struct host_name *host, int port,
+static int conn_look_up(struct proxy_client *c, const struct host_name *host, int port,
                         struct addrinfo **ret, struct err *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -253,8 +255,8 @@ static int conn_look_up(struct conn *c, const struct host_name *host, int port,
 }
 
 /* One address after the other. with_lists: ERR_DENIED when there is none we may go to. */
-static int conn_reach(struct conn *c, const struct host_name *host, int port, bool with_lists,
-                      struct err *err)
+static int conn_reach(struct proxy_client *c, const struct host_name *host, int port,
+                      bool with_lists, struct err *err)
 {
     int64_t until_ms = clock_mono_ms() + c->proxy->connect_ms;
     struct host_name passed = {0};
@@ -334,7 +336,7 @@ static int upstream_parse(struct str text, struct upstream *ret, struct err *err
 }
 
 /* Asks the other proxy for a tunnel; bytes after its answer are for the client. */
-static int upstream_tunnel(struct conn *c, const struct upstream *u, struct buf *ret_rest,
+static int upstream_tunnel(struct proxy_client *c, const struct upstream *u, struct buf *ret_rest,
                            struct err *err)
 {
     int64_t until_ms = clock_mono_ms() + c->proxy->connect_ms;
@@ -414,7 +416,7 @@ static void flow_wants(const struct flow *f, struct pollfd *from, struct pollfd 
         to->events |= POLLOUT;
 }
 
-static void conn_join(struct conn *c)
+static void conn_join(struct proxy_client *c)
 {
     struct err err = {0};
 
@@ -441,7 +443,8 @@ static void conn_join(struct conn *c)
 /* ---- one connection ---- */
 
 /* The way to the server, through another proxy where the environment has one. */
-static int conn_open(struct conn *c, struct buf *ret_rest, struct buf *ret_plain, struct err *err)
+static int conn_open(struct proxy_client *c, struct buf *ret_rest, struct buf *ret_plain,
+                     struct err *err)
 {
     struct url url = {
         .tls = c->request.is_tunnel, .host = str_of(c->request.host.text), .port = c->request.port};
@@ -470,7 +473,7 @@ static int conn_open(struct conn *c, struct buf *ret_rest, struct buf *ret_plain
 }
 
 /* The first bytes in both directions; then only bytes are moved. */
-static int conn_begin(struct conn *c, struct str client_rest, struct buf *server_rest,
+static int conn_begin(struct proxy_client *c, struct str client_rest, struct buf *server_rest,
                       struct buf *plain)
 {
     int64_t until_ms = clock_mono_ms() + c->proxy->connect_ms;
@@ -494,7 +497,7 @@ static int conn_begin(struct conn *c, struct str client_rest, struct buf *server
     return conn_write(c, c->server, buf_str(plain), until_ms, /*err=*/NULL);
 }
 
-static void conn_serve(struct conn *c)
+static void conn_serve(struct proxy_client *c)
 {
     CLEANUP(buf_release) struct buf server_rest = BUF_INIT(CONN_MAX_UPSTREAM);
     CLEANUP(buf_release) struct buf plain = BUF_INIT(2 * PROXY_MAX_HEAD);
@@ -529,7 +532,7 @@ static void conn_serve(struct conn *c)
 
 /* The user's own proxy that is meant: SOCKS begins with its version, HTTP with a letter. 0:
  * none. */
-static int conn_own_proxy(struct conn *c)
+static int conn_own_proxy(struct proxy_client *c)
 {
     int64_t until_ms = clock_mono_ms() + c->proxy->head_ms;
     unsigned char first;
@@ -546,7 +549,7 @@ static int conn_own_proxy(struct conn *c)
     return first == 4 || first == 5 ? c->proxy->socks_port : c->proxy->http_port;
 }
 
-static void conn_hand_over(struct conn *c, int port)
+static void conn_hand_over(struct proxy_client *c, int port)
 {
     struct sockaddr_in there = {
         .sin_family = AF_INET,
@@ -568,7 +571,7 @@ static void conn_hand_over(struct conn *c, int port)
     conn_join(c);
 }
 
-static void conn_run(struct conn *c)
+static void conn_run(struct proxy_client *c)
 {
     int own_proxy = conn_own_proxy(c);
 
@@ -578,7 +581,7 @@ static void conn_run(struct conn *c)
         conn_serve(c);
 }
 
-static void conn_free(struct conn *c)
+static void conn_free(struct proxy_client *c)
 {
     struct proxy *p = c->proxy;
 
@@ -596,7 +599,7 @@ static void conn_free(struct conn *c)
 
 static void conn_thread(void *arg)
 {
-    struct conn *c = arg;
+    struct proxy_client *c = arg;
 
     conn_run(c);
     conn_free(c);
@@ -616,7 +619,7 @@ void proxy_conn_start(struct proxy_door *d, int fd)
     static const char busy[] = "HTTP/1.1 503 Too many connections\r\nContent-Length: 0\r\n\r\n";
     struct proxy *p = d->proxy;
     struct err err = {0};
-    struct conn *c;
+    struct proxy_client *c;
     bool is_full;
 
     gate_take(&p->gate);

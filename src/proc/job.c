@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "proc/child.h"
-#include "proc/kin.h"
+#include "proc/descent.h"
 #include "proc/loop.h"
 #include "proc/reserve.h"
 #include "proc/zygote.h"
@@ -147,8 +147,8 @@ void job_launch(struct proc *p, const struct reserve_warden *w)
 {
     p->start_ms = loop_now_ms();
     p->is_lent = true;
-    if (p->by_person)
-        kin_add(w->pid);
+    if (p->by_user)
+        descent_add(w->pid);
     p->is_launched = reserve_launch(w, &p->launch);
     p->warden = w->pid;
     p->fds[JOB_WARDEN].fd = w->socket;
@@ -156,7 +156,7 @@ void job_launch(struct proc *p, const struct reserve_warden *w)
 
 void job_drop_warden(struct proc *p)
 {
-    kin_remove(p->warden);
+    descent_remove(p->warden);
     reserve_end(p->warden, p->fds[JOB_WARDEN].fd);
     p->fds[JOB_WARDEN].fd = -1;
 }
@@ -167,8 +167,8 @@ int job_open(struct proc *p, struct loop *loop, struct err *err)
     if (!p->is_launched) {
         p->start_ms = loop_now_ms();
         p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
-        if (p->by_person && p->warden > 0)
-            kin_add(p->warden);
+        if (p->by_user && p->warden > 0)
+            descent_add(p->warden);
     }
     launch_close(&p->launch);
     if (p->warden < 0)
@@ -337,7 +337,7 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
     int status = 0;
 
     loop_close(loop, &p->fds[JOB_WARDEN]);
-    kin_remove(p->warden); /* before its number can be another's */
+    descent_remove(p->warden); /* before its number can be another's */
     /* Its end of the socket closes when it exits, so this waits for microseconds at most. */
     while (waitpid(p->warden, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -365,7 +365,7 @@ static bool job_give_back(struct proc *p, struct loop *loop)
     struct job_fd *f = &p->fds[JOB_WARDEN];
     const struct reserve_warden w = {p->warden, f->fd, loop_orders(loop)};
 
-    kin_remove(p->warden);
+    descent_remove(p->warden);
     loop_unwatch(loop,
                  f); /* before: it may be taken at once, and then its mail is not for this job */
     if (p->phase != JOB_RUNNING || !reserve_put(&w)) {

@@ -77,7 +77,7 @@ struct proc {
     int64_t timeout_ms;
     int64_t grace_ms;
     int64_t linger_ms;
-    bool by_person;   /* the spec's */
+    bool by_user;     /* the spec's */
     bool is_lent;     /* its warden was taken from the reserve, */
     bool is_launched; /* and has got the launch */
 

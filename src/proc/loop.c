@@ -45,7 +45,7 @@ struct loop {
     bool had_foreground; /* there may be guests */
     bool guests_due;     /* the list is to be made anew */
     VEC(struct tree_proc) guests;
-    struct tree tree;
+    struct process_tree tree;
     struct zygote zygote;
     char scratch[LOOP_READ_BYTES];
 };
@@ -309,7 +309,7 @@ static void loop_take_orders(struct loop *loop)
 /* Strays: children that fell to us because their warden was killed, or wardens killed at birth.
  * Outside of jobs only the zygote and guests leave our session, and no process below a warden can
  * be in it. */
-static void loop_mark_strays(struct tree *t, void *arg)
+static void loop_mark_strays(struct process_tree *t, void *arg)
 {
     struct loop *loop = arg;
     pid_t self = getpid();

@@ -65,7 +65,7 @@ static struct proc *proc_new(const struct proc_spec *spec, struct mailbox *to)
     p->input_in_line = spec->input.len && spec->input.ptr[spec->input.len - 1] != '\n';
     p->pty = spec->pty;
     p->at_once = spec->at_once;
-    p->by_person = spec->by_person;
+    p->by_user = spec->by_user;
     p->max_output = spec->max_output ? spec->max_output : PROC_MAX_OUTPUT;
     p->timeout_ms = spec->timeout_ms;
     p->grace_ms = spec->grace_ms ? spec->grace_ms : PROC_GRACE_MS;

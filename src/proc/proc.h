@@ -62,7 +62,7 @@ struct proc_spec {
     int64_t grace_ms;          /* between TERM and KILL; 0: 1000 */
     int64_t linger_ms;         /* for descendants after the leader's exit; -1: unlimited */
     const struct confinement *confine; /* NULL: the job may do all that we may */
-    bool by_person;                    /* not the agent's doing, nor is what it starts (kin.h) */
+    bool by_user; /* not the agent's doing, nor is what it starts (descent.h) */
 };
 
 enum proc_mail_what {

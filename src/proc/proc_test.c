@@ -23,8 +23,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "proc/descent.h"
 #include "proc/foreground.h"
-#include "proc/kin.h"
 #include "proc/proc.h"
 #include "proc/tree.h"
 #include "sync/cancel.h"
@@ -164,7 +164,7 @@ static void wait_gone(pid_t pid)
 /* How many processes have needle in their arguments. */
 static int count_running(const char *needle)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     int n = 0;
 
     assert_int_equal(tree_read(&t), 0);
@@ -185,7 +185,7 @@ static int count_running(const char *needle)
 /* Children of ours, dead or alive. */
 static int count_children(void)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     int n = 0;
 
     assert_int_equal(tree_read(&t), 0);
@@ -220,7 +220,7 @@ static void assert_hello(void)
 /* The youngest, as long as pids do not start over. */
 static pid_t last_child(void)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     pid_t found = 0;
 
     assert_int_equal(tree_read(&t), 0);
@@ -252,7 +252,7 @@ static void wait_settled(void)
  * 0: there is none. */
 static pid_t find_like_zygote(bool newborns)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     pid_t found = 0;
 
     assert_int_equal(tree_read(&t), 0);
@@ -1350,12 +1350,12 @@ static void test_kin(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        spec.by_person = true;
+        spec.by_user = true;
         watch_start(&persons, spec, script);
-        spec.by_person = false;
+        spec.by_user = false;
         watch_start(&agents, spec, script);
-        assert_true(kin_is_agents(watch_pid_in_line(&agents, 0)));
-        assert_false(kin_is_agents(watch_pid_in_line(&persons, 0)));
+        assert_true(descent_is_agents(watch_pid_in_line(&agents, 0)));
+        assert_false(descent_is_agents(watch_pid_in_line(&persons, 0)));
         proc_close_input(agents.proc);
         proc_close_input(persons.proc);
         watch_over(&agents);
@@ -1363,8 +1363,8 @@ static void test_kin(void **state)
         watch_release(&agents);
         watch_release(&persons);
     }
-    assert_false(kin_is_agents(getppid()));
-    assert_true(kin_is_agents(getpid()));
+    assert_false(descent_is_agents(getppid()));
+    assert_true(descent_is_agents(getpid()));
 }
 
 /* One that was not alone in the end, or was being ended, is not used again. */

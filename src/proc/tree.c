@@ -101,7 +101,7 @@ static int tree_open_proc(void)
     return open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool tree_grow(struct tree *t)
+static bool tree_grow(struct process_tree *t)
 {
     size_t cap = t->cap ? t->cap * 2 : 1024;
     size_t bytes = cap * sizeof(*t->procs);
@@ -127,7 +127,7 @@ static pid_t tree_pid_of(const char *name)
     return *name ? 0 : pid;
 }
 
-int tree_read(struct tree *t)
+int tree_read(struct process_tree *t)
 {
     _Alignas(struct dirent64) char entries[4096];
     int proc_fd = tree_open_proc();
@@ -155,14 +155,14 @@ int tree_read(struct tree *t)
     return len < 0 ? -1 : 0;
 }
 
-void tree_release(struct tree *t)
+void tree_release(struct process_tree *t)
 {
     if (t->procs)
         munmap(t->procs, t->cap * sizeof(*t->procs));
-    *t = (struct tree){0};
+    *t = (struct process_tree){0};
 }
 
-void tree_mark_children(struct tree *t, pid_t pid)
+void tree_mark_children(struct process_tree *t, pid_t pid)
 {
     for (size_t i = 0; i < t->len; i++) {
         if (t->procs[i].ppid == pid)
@@ -170,7 +170,7 @@ void tree_mark_children(struct tree *t, pid_t pid)
     }
 }
 
-static const struct tree_proc *tree_find(const struct tree *t, pid_t pid)
+static const struct tree_proc *tree_find(const struct process_tree *t, pid_t pid)
 {
     size_t low = 0;
     size_t high = t->len;
@@ -186,7 +186,7 @@ static const struct tree_proc *tree_find(const struct tree *t, pid_t pid)
     return low < t->len && t->procs[low].pid == pid ? &t->procs[low] : NULL;
 }
 
-void tree_spread(struct tree *t)
+void tree_spread(struct process_tree *t)
 {
     bool changed = true;
 
@@ -281,7 +281,7 @@ static bool tree_is_still(const struct tree_proc *p)
     return !tree_is_alive(p) || p->state == 'T' || p->state == 't' || p->state == 'D';
 }
 
-size_t tree_kill(struct tree *t, tree_mark_fn mark, void *arg)
+size_t tree_kill(struct process_tree *t, tree_mark_fn mark, void *arg)
 {
     size_t alive = 0;
 

@@ -23,23 +23,23 @@ struct tree_proc {
     bool marked;
 };
 
-struct tree {
+struct process_tree {
     struct tree_proc *procs; /* by rising pid, as /proc lists them */
     size_t len;
     size_t cap;
 };
 
 /* Replaces what t (zeroed at first) holds. -1 when /proc cannot be read; t is then empty. */
-int tree_read(struct tree *t);
-void tree_release(struct tree *t);
+int tree_read(struct process_tree *t);
+void tree_release(struct process_tree *t);
 
-typedef void (*tree_mark_fn)(struct tree *t, void *arg);
+typedef void (*tree_mark_fn)(struct process_tree *t, void *arg);
 
 /* Marks the children of pid; for use in a tree_mark_fn. */
-void tree_mark_children(struct tree *t, pid_t pid);
+void tree_mark_children(struct process_tree *t, pid_t pid);
 
 /* Marks everything below marked processes. */
-void tree_spread(struct tree *t);
+void tree_spread(struct process_tree *t);
 
 /* One process as it is now; false when there is none. Any thread. */
 bool tree_look(pid_t pid, struct tree_proc *ret);
@@ -61,4 +61,4 @@ void tree_signal(const struct tree_proc *p, int signo);
 /* Ends the processes that mark() marks and everything below: first stops all of it, again and again
  * until no unstopped process is found, so that none can fork away; then kills. Returns the number
  * of processes that were still alive when the kills went out. */
-size_t tree_kill(struct tree *t, tree_mark_fn mark, void *arg);
+size_t tree_kill(struct process_tree *t, tree_mark_fn mark, void *arg);

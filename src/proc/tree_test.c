@@ -15,7 +15,7 @@
 #include "proc/tree.h"
 #include "unit.h"
 
-static const struct tree_proc *find(const struct tree *t, pid_t pid)
+static const struct tree_proc *find(const struct process_tree *t, pid_t pid)
 {
     for (size_t i = 0; i < t->len; i++) {
         if (t->procs[i].pid == pid)
@@ -26,7 +26,7 @@ static const struct tree_proc *find(const struct tree *t, pid_t pid)
 
 static void test_finds_ourselves(void **state)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     const struct tree_proc *me;
 
     (void)state;
@@ -67,7 +67,7 @@ static void test_spread(void **state)
     for (size_t i = 0; i < ARRAY_LEN(spread_cases); i++) {
         const struct spread_case *row = &spread_cases[i];
         struct tree_proc procs[6] = {0};
-        struct tree t = {.procs = procs, .len = strlen(row->below)};
+        struct process_tree t = {.procs = procs, .len = strlen(row->below)};
 
         for (size_t k = 0; k < t.len; k++) {
             procs[k].pid = row->links[k][0];
@@ -84,7 +84,7 @@ static void test_spread(void **state)
 
 static void test_signal_checks_the_start_time(void **state)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     struct tree_proc someone_else;
     pid_t pid = fork();
     int status;
@@ -139,7 +139,7 @@ static void test_look_and_watch(void **state)
         assert_false(tree_look(none, &p));
 }
 
-static void mark_mine(struct tree *t, void *arg)
+static void mark_mine(struct process_tree *t, void *arg)
 {
     tree_mark_children(t, *(pid_t *)arg);
 }
@@ -162,7 +162,7 @@ static void test_below(void **state)
 
 static void test_kill(void **state)
 {
-    struct tree t = {0};
+    struct process_tree t = {0};
     pid_t self = getpid();
     pid_t pids[8];
     int status;

@@ -63,7 +63,7 @@ struct warden {
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
     int64_t pause_ms;   /* grows while a process refuses to die */
-    struct tree tree;
+    struct process_tree tree;
 };
 
 struct warden_leader {
@@ -374,7 +374,7 @@ static void warden_reap(struct warden *w)
         _exit(0);
 }
 
-static void warden_mark(struct tree *t, void *arg)
+static void warden_mark(struct process_tree *t, void *arg)
 {
     (void)arg;
     tree_mark_children(t, getpid());

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "agent/event.h"
-#include "agent/room.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
@@ -18,12 +17,13 @@
 #include "goal/goal.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
 #include "llm/model.h"
+#include "llm/room.h"
 #include "proto/control_files.h"
 #include "proto/control_goal.h"
 #include "proto/control_mcp.h"
@@ -600,7 +600,7 @@ static int do_get_context_usage(struct control_call *call, struct jw *w, struct 
     int64_t used = context_tokens(step);
     int64_t window = 0;
     struct model model;
-    struct room room;
+    struct window_room room;
 
     (void)err;
     event_unref(step);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "host/host.h"
-#include "host/rewind.h"
+#include "host/record/rewind.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proto/control.h"

@@ -11,8 +11,8 @@
 #include "base/vec.h"
 #include "conf/conf.h"
 #include "host/host.h"
-#include "host/server.h"
-#include "host/socket.h"
+#include "host/socket/server.h"
+#include "host/socket/socket.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proto/control.h"
@@ -46,7 +46,7 @@ struct listen {
 };
 
 /* A connection, and who it is to each session that it has spoken to. */
-struct listener {
+struct rpc_listener {
     struct listen *all;
     struct server_conn *conn;
     bool is_named; /* it has named a session */
@@ -54,7 +54,7 @@ struct listener {
     VEC(struct peer_session *) sessions; /* of the peer with the same index */
 };
 
-static struct peer *listener_peer(struct listener *l, struct peer_session *session)
+static struct peer *listener_peer(struct rpc_listener *l, struct peer_session *session)
 {
     struct peer_spec spec = {
         .session = session,
@@ -75,7 +75,7 @@ static struct peer *listener_peer(struct listener *l, struct peer_session *sessi
     return l->peers.ptr[l->peers.len - 1];
 }
 
-static void pump(struct listener *l)
+static void pump(struct rpc_listener *l)
 {
     bool more = true;
 
@@ -89,7 +89,7 @@ static void pump(struct listener *l)
 
 static void *on_open(struct server_conn *c, void *arg)
 {
-    struct listener *l = mem_zalloc(sizeof(*l));
+    struct rpc_listener *l = mem_zalloc(sizeof(*l));
 
     l->all = arg;
     l->conn = c;
@@ -98,7 +98,7 @@ static void *on_open(struct server_conn *c, void *arg)
 
 /* Which session a line is for; NULL: it is a request for one that is not here, which is answered.
  */
-static struct peer_session *line_session(struct listener *l, struct str line)
+static struct peer_session *line_session(struct rpc_listener *l, struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf out = BUF_INIT(8192);
@@ -127,7 +127,7 @@ static struct peer_session *line_session(struct listener *l, struct str line)
 
 static void on_line(void *arg, struct str line)
 {
-    struct listener *l = arg;
+    struct rpc_listener *l = arg;
     struct peer_session *session = line_session(l, line);
 
     if (session)
@@ -137,7 +137,7 @@ static void on_line(void *arg, struct str line)
 
 static void on_mail(void *arg, struct mail *m)
 {
-    struct listener *l = arg;
+    struct rpc_listener *l = arg;
     bool is_line = m->kind == &line_mail_kind;
 
     if (!peer_is_withdrawal(m))
@@ -154,7 +154,7 @@ static void on_ready(void *arg)
 
 static void on_close(void *arg)
 {
-    struct listener *l = arg;
+    struct rpc_listener *l = arg;
 
     VEC_EACH(&l->peers, p) {
         peer_stop_asks(*p);
@@ -205,7 +205,7 @@ void listen_add(struct listen *l, struct peer_session *session)
 
 static void listener_forget(void *peer, void *arg)
 {
-    struct listener *l = peer;
+    struct rpc_listener *l = peer;
     size_t kept = 0;
 
     for (size_t i = 0; i < l->peers.len; i++) {

@@ -12,7 +12,7 @@
 #define MAX_WORD 4096
 #define MAX_DEPTH 32 /* of pairs, one after or inside the other */
 
-struct braces {
+struct brace_reader {
     size_t max;
     struct strv *ret;
     bool is_whole;
@@ -55,10 +55,10 @@ static bool read_range(struct str inside, bool *is_letter, int64_t *from, int64_
            *is_letter == other;
 }
 
-static void expand(struct braces *b, struct str text, unsigned depth);
+static void expand(struct brace_reader *b, struct str text, unsigned depth);
 
-static void expand_with(struct braces *b, struct str before, struct str part, struct str behind,
-                        unsigned depth)
+static void expand_with(struct brace_reader *b, struct str before, struct str part,
+                        struct str behind, unsigned depth)
 {
     CLEANUP(buf_release) struct buf word = BUF_INIT(MAX_WORD);
 
@@ -71,8 +71,8 @@ static void expand_with(struct braces *b, struct str before, struct str part, st
         expand(b, buf_str(&word), depth + 1);
 }
 
-static void expand_list(struct braces *b, struct str before, struct str list, struct str behind,
-                        unsigned depth)
+static void expand_list(struct brace_reader *b, struct str before, struct str list,
+                        struct str behind, unsigned depth)
 {
     size_t start = 0;
     size_t inner = 0;
@@ -89,7 +89,7 @@ static void expand_list(struct braces *b, struct str before, struct str list, st
     }
 }
 
-static void expand_range(struct braces *b, struct str before, bool is_letter, int64_t from,
+static void expand_range(struct brace_reader *b, struct str before, bool is_letter, int64_t from,
                          int64_t to, struct str behind, unsigned depth)
 {
     int64_t step = from <= to ? 1 : -1;
@@ -107,7 +107,7 @@ static void expand_range(struct braces *b, struct str before, bool is_letter, in
     }
 }
 
-static void expand(struct braces *b, struct str text, unsigned depth)
+static void expand(struct brace_reader *b, struct str text, unsigned depth)
 {
     bool has_comma, is_letter;
     int64_t from, to;
@@ -139,7 +139,7 @@ static void expand(struct braces *b, struct str text, unsigned depth)
 
 bool shell_braces(struct str word, size_t max, struct strv *ret)
 {
-    struct braces b = {.max = ret->len + max, .ret = ret, .is_whole = true};
+    struct brace_reader b = {.max = ret->len + max, .ret = ret, .is_whole = true};
 
     expand(&b, word, 0);
     return b.is_whole;

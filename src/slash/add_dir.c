@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int add_dir_run(struct slash_call *call, struct err *err);
 

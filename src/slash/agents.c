@@ -13,7 +13,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "tasks/agents.h"
 #include "tasks/definition.h"
 

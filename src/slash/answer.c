@@ -11,7 +11,7 @@
 #include "conf/setting.h"
 #include "host/host.h"
 #include "json/jw.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 /* ---- Said ---- */
 

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int branch_run(struct slash_call *call, struct err *err);
 

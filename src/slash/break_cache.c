@@ -5,7 +5,7 @@
 #include "agent/agent.h"
 #include "base/err.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int break_cache_run(struct slash_call *call, struct err *err);
 

@@ -5,7 +5,7 @@
 #include "agent/recall.h"
 #include "base/err.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int btw_run(struct slash_call *call, struct err *err);
 

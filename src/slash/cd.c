@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "guard/workspace.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int cd_run(struct slash_call *call, struct err *err);
 

@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "host/host.h"
-#include "host/rewind.h"
-#include "slash/inside.h"
+#include "host/record/rewind.h"
+#include "slash/answer.h"
 
 static int clear_run(struct slash_call *call, struct err *err);
 

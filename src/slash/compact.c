@@ -1,5 +1,5 @@
 /*
- * /compact: only the row; the agent takes it up in its turn among inputs (agent/compact.h).
+ * /compact: only the row; the agent takes it up in its turn among inputs (agent/compact/compact.h).
  */
 #include "slash/commands.h"
 

@@ -11,7 +11,7 @@
 #include "conf/setting.h"
 #include "conf/source.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int config_run(struct slash_call *call, struct err *err);
 

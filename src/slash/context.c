@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "agent/room.h"
 #include "context/instructions.h"
-#include "slash/inside.h"
+#include "llm/room.h"
+#include "slash/answer.h"
 
 static int context_run(struct slash_call *call, struct err *err);
 
@@ -28,7 +28,7 @@ const struct slash_command slash_context_entry = {
 #define LIST_COLS 45                  /* the longest row of the list */
 #define LIST_ROW 2                    /* of the grid, beside which the list begins */
 
-struct part {
+struct context_part {
     const char *name;
     const char *sign;
     enum ink ink;
@@ -45,9 +45,9 @@ enum {
     PART_COUNT
 };
 
-static void parts_of(const struct host_fill *fill, struct part parts[static PART_COUNT])
+static void parts_of(const struct host_fill *fill, struct context_part parts[static PART_COUNT])
 {
-    static const struct part rows[PART_COUNT] = {
+    static const struct context_part rows[PART_COUNT] = {
         [PART_SYSTEM] = {"System prompt", "◆", INK_MAGENTA, 0},
         [PART_TOOLS] = {"Tools", "■", INK_CYAN, 0},
         [PART_FILES] = {"Memory files", "▲", INK_YELLOW, 0},
@@ -72,7 +72,7 @@ static void parts_of(const struct host_fill *fill, struct part parts[static PART
 }
 
 /* Which part square i belongs to: whatever has tokens has at least one square. */
-static size_t part_at(const struct part parts[static PART_COUNT], int64_t window, size_t i)
+static size_t part_at(const struct context_part parts[static PART_COUNT], int64_t window, size_t i)
 {
     size_t cells[PART_COUNT] = {0};
     size_t taken = 0;
@@ -94,7 +94,7 @@ static size_t part_at(const struct part parts[static PART_COUNT], int64_t window
     return PART_BUFFER;
 }
 
-static void say_part(struct slash_call *call, const struct part *p, int64_t window)
+static void say_part(struct slash_call *call, const struct context_part *p, int64_t window)
 {
     CLEANUP(buf_release) struct buf count = BUF_INIT(100);
 
@@ -104,11 +104,13 @@ static void say_part(struct slash_call *call, const struct part *p, int64_t wind
                window ? (double)p->tokens * 100 / (double)window : 0);
 }
 
-static void say_grid_row(struct slash_call *call, const struct part parts[static PART_COUNT],
-                         int64_t window, size_t row, bool is_tight)
+static void say_grid_row(struct slash_call *call,
+                         const struct context_part parts[static PART_COUNT], int64_t window,
+                         size_t row, bool is_tight)
 {
     for (size_t col = 0; col < GRID_SIDE; col++) {
-        const struct part *p = &parts[part_at(parts, window ? window : 1, row * GRID_SIDE + col)];
+        const struct context_part *p =
+            &parts[part_at(parts, window ? window : 1, row * GRID_SIDE + col)];
 
         slash_say(call, INK_PLAIN, col && !is_tight ? STR(" ") : STR(""));
         slash_say(call, p->ink, str_of(p->sign));
@@ -116,7 +118,7 @@ static void say_grid_row(struct slash_call *call, const struct part parts[static
 }
 
 /* The list stands beside the grid where there is room, else below it. */
-static void say_grid(struct slash_call *call, const struct part parts[static PART_COUNT],
+static void say_grid(struct slash_call *call, const struct context_part parts[static PART_COUNT],
                      int64_t window)
 {
     int cols = call->front && call->front->cols ? call->front->cols(call->front->arg) : INT_MAX;
@@ -158,7 +160,7 @@ static int context_run(struct slash_call *call, struct err *err)
     CLEANUP(buf_release) struct buf name = BUF_INIT(1000);
     CLEANUP(buf_release) struct buf used = BUF_INIT(100);
     CLEANUP(buf_release) struct buf window = BUF_INIT(100);
-    struct part parts[PART_COUNT];
+    struct context_part parts[PART_COUNT];
     struct host_fill fill;
     int64_t all;
     int64_t ignored;

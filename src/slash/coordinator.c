@@ -3,7 +3,7 @@
  */
 #include "base/err.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int coordinator_run(struct slash_call *call, struct err *err);
 

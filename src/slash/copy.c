@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "host/host.h"
 #include "llm/message.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int copy_run(struct slash_call *call, struct err *err);
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int cost_run(struct slash_call *call, struct err *err);
 

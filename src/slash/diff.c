@@ -10,7 +10,7 @@
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "proc/proc.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int diff_run(struct slash_call *call, struct err *err);
 

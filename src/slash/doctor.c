@@ -4,7 +4,7 @@
 #include "host/doctor.h"
 
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int doctor_run(struct slash_call *call, struct err *err);
 

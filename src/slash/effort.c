@@ -10,7 +10,7 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "llm/model.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int effort_run(struct slash_call *call, struct err *err);
 

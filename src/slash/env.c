@@ -11,7 +11,7 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int env_run(struct slash_call *call, struct err *err);
 

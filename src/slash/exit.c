@@ -2,7 +2,7 @@
  * /exit: quit. Without a front end there is nothing to quit: the end of input does it.
  */
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int exit_run(struct slash_call *call, struct err *err);
 

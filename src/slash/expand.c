@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "agent/attach.h"
+#include "agent/compact/attach.h"
 #include "agent/event.h"
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -22,7 +22,7 @@
 #include "hooks/settings.h"
 #include "host/host.h"
 #include "llm/effort.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "slash/own.h"
 #include "slash/shell.h"
 
@@ -215,7 +215,7 @@ static int run_command(struct expansion *x, struct str text, struct buf *ret, st
         return err_set(err, ERR_UNSUPPORTED, "/%.*s wants its commands run by %.*s; only bash is",
                        STR_ARG(x->command->name), STR_ARG(str_clip(x->command->shell, 40)));
     if (check_leave(x, buf_str(&command), err) < 0 ||
-        shell_run(&at, buf_str(&command), /*by_person=*/false, x->call->cancel, &r, err) < 0)
+        shell_run(&at, buf_str(&command), /*by_user=*/false, x->call->cancel, &r, err) < 0)
         return -1;
     if (r.code)
         return err_set(

@@ -1,7 +1,7 @@
 /*
- * /export: the conversation as a document, into a file or as the answer (host/export.h).
+ * /export: the conversation as a document, into a file or as the answer (host/export/export.h).
  */
-#include "host/export.h"
+#include "host/export/export.h"
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 #include "base/secret.h"
 #include "guard/workspace.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "store/index.h"
 
 static int export_run(struct slash_call *call, struct err *err);

@@ -15,7 +15,7 @@
 #include "goal/report/display.h"
 #include "guard/workspace.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int goal_run(struct slash_call *call, struct err *err);
 

@@ -5,7 +5,7 @@
 #include "base/strv.h"
 #include "conf/nearest.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "slash/own.h"
 
 static int help_run(struct slash_call *call, struct err *err);

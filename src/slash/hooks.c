@@ -5,7 +5,7 @@
 #include "hooks/registry.h"
 #include "hooks/settings.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int hooks_list_run(struct slash_call *call, struct err *err);
 

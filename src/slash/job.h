@@ -46,7 +46,7 @@ enum job_kind {
     JOB_FINISH,
 };
 
-struct job {
+struct slash_job {
     struct input_order order; /* of a job that was not typed */
     enum job_kind kind;
     int64_t until_ms; /* when no caller waits for it any more; 0: one always does */
@@ -62,4 +62,4 @@ struct job {
 };
 
 /* -1: the prompt could not be passed on. The reader's thread. */
-int slash_run(struct slash *s, struct job *j, struct err *err);
+int slash_run(struct slash *s, struct slash_job *j, struct err *err);

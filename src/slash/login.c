@@ -6,7 +6,7 @@
 #include "host/host.h"
 #include "llm/auth.h"
 #include "llm/door.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int login_run(struct slash_call *call, struct err *err);
 

@@ -7,7 +7,7 @@
 #include "mcp/client.h"
 #include "mcp/mcp.h"
 #include "mcp/server_conf.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int mcp_run(struct slash_call *call, struct err *err);
 

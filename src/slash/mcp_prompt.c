@@ -15,7 +15,7 @@
 #include "mcp/names.h"
 #include "mcp/reach.h"
 #include "mcp/server_conf.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int prompt_run(struct slash_call *call, struct err *err);
 

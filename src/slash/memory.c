@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 #include "context/instructions.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "slash/memory_file.h"
 
 static int memory_run(struct slash_call *call, struct err *err);

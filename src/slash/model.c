@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "llm/auth.h"
 #include "llm/door.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int model_run(struct slash_call *call, struct err *err);
 

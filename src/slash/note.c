@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "context/instructions.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "slash/memory_file.h"
 
 static int note_run(struct slash_call *call, struct err *err);

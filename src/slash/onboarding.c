@@ -8,8 +8,8 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "host/trust.h"
+#include "slash/answer.h"
 #include "slash/commands.h"
-#include "slash/inside.h"
 
 static int onboarding_run(struct slash_call *call, struct err *err);
 

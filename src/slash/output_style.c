@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 #include "context/style.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int output_style_run(struct slash_call *call, struct err *err);
 

@@ -11,7 +11,7 @@
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int permissions_run(struct slash_call *call, struct err *err);
 

@@ -8,7 +8,7 @@
 #include "host/host.h"
 #include "json/json.h"
 #include "llm/message.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int plan_run(struct slash_call *call, struct err *err);
 

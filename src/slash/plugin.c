@@ -10,8 +10,8 @@
 #include "conf/conf.h"
 #include "conf/plugin.h"
 #include "host/host.h"
-#include "host/plugins.h"
-#include "slash/inside.h"
+#include "host/plugins/plugins.h"
+#include "slash/answer.h"
 
 static int plugin_run(struct slash_call *call, struct err *err);
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/attach.h"
+#include "agent/compact/attach.h"
 #include "base/err.h"
 #include "base/id.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "llm/provider.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static struct message *prompt_message(const struct slash_call *call, struct str name)
 {

@@ -4,7 +4,7 @@
 #include "conf/conf.h"
 #include "conf/plugin.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int reload_plugins_run(struct slash_call *call, struct err *err);
 

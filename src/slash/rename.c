@@ -3,7 +3,7 @@
  */
 #include "base/err.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int rename_run(struct slash_call *call, struct err *err);
 

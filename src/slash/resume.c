@@ -7,7 +7,7 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "host/project.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "store/hold.h"
 #include "store/index.h"
 #include "store/store.h"

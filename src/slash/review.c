@@ -1,7 +1,7 @@
 /*
  * /review: the model reviews what has changed, or a pull request.
  */
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int review_run(struct slash_call *call, struct err *err);
 

@@ -2,13 +2,13 @@
  * /rewind: go back to before a message. With a front end its dialog is opened; without, the
  * messages are listed, and one is chosen by its number.
  */
-#include "host/rewind.h"
+#include "host/record/rewind.h"
 
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 

@@ -13,11 +13,11 @@
 #include "conf/conf.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "proc/proc.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "tools/command.h"
@@ -34,7 +34,7 @@ void shell_result_release(struct shell_result *r)
 }
 
 /* One command while it runs. */
-struct watch {
+struct shell_watch {
     struct shell_result *ret;
     struct plain streams[2];
     struct buf tail; /* of both, as they came */
@@ -42,7 +42,7 @@ struct watch {
     int64_t told_ms;
 };
 
-static void add_lines(struct watch *w, struct buf *to, struct str text)
+static void add_lines(struct shell_watch *w, struct buf *to, struct str text)
 {
     size_t room = SHELL_MAX_OUTPUT > to->len ? SHELL_MAX_OUTPUT - to->len : 0;
 
@@ -58,14 +58,14 @@ static void add_lines(struct watch *w, struct buf *to, struct str text)
 
 static void add_out(void *arg, struct str text)
 {
-    struct watch *w = arg;
+    struct shell_watch *w = arg;
 
     add_lines(w, &w->ret->out, text);
 }
 
 static void add_err(void *arg, struct str text)
 {
-    struct watch *w = arg;
+    struct shell_watch *w = arg;
 
     add_lines(w, &w->ret->err, text);
 }
@@ -79,7 +79,7 @@ static struct str last_lines(struct str text, int lines)
     return str_from(text, at);
 }
 
-static void watch_tell(struct watch *w)
+static void watch_tell(struct shell_watch *w)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(2 * SHELL_TAIL_BYTES);
 
@@ -91,7 +91,7 @@ static void watch_tell(struct watch *w)
 }
 
 /* False: it is over. */
-static bool watch_take(struct watch *w, struct proc_mail *pm)
+static bool watch_take(struct shell_watch *w, struct proc_mail *pm)
 {
     if (pm->what != PROC_EXIT) {
         plain_feed(&w->streams[pm->fd == 2], buf_str(&pm->bytes));
@@ -106,7 +106,7 @@ static bool watch_take(struct watch *w, struct proc_mail *pm)
 static int watch(struct mailbox *from, struct cancel *cancel, struct shell_result *ret,
                  struct err *err)
 {
-    struct watch w = {.ret = ret, .tail = BUF_INIT(4 * SHELL_TAIL_BYTES)};
+    struct shell_watch w = {.ret = ret, .tail = BUF_INIT(4 * SHELL_TAIL_BYTES)};
     bool goes_on = true;
 
     plain_init(&w.streams[0], add_out, &w);
@@ -148,8 +148,8 @@ static bool is_inside(const struct sandbox *s, struct str command)
     return side == SIDE_INSIDE || side == SIDE_KEPT_IN;
 }
 
-int shell_run(const struct shell_place *at, struct str command, bool by_person,
-              struct cancel *cancel, struct shell_result *ret, struct err *err)
+int shell_run(const struct shell_place *at, struct str command, bool by_user, struct cancel *cancel,
+              struct shell_result *ret, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = workspace_cwd(at->workspace);
     CLEANUP(buf_release) struct buf notes = BUF_INIT(4096);
@@ -160,7 +160,7 @@ int shell_run(const struct shell_place *at, struct str command, bool by_person,
         .conf = at->conf,
         .timeout_ms = SHELL_TIMEOUT_MS,
         .linger_ms = SHELL_LINGER_MS,
-        .by_person = by_person,
+        .by_user = by_user,
     };
     struct mailbox *mail;
     struct proc *proc;
@@ -239,7 +239,7 @@ static int shell_row_run(struct slash_call *call, struct err *err)
     r.tell_arg = call;
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "which command?");
-    rc = shell_run(&at, call->args, /*by_person=*/true, call->cancel, &r, &why);
+    rc = shell_run(&at, call->args, /*by_user=*/true, call->cancel, &r, &why);
     if (rc < 0 && (why.code != ERR_CANCELLED || !(r.out.len + r.err.len))) {
         *err = why;
         return -1;

@@ -37,12 +37,12 @@ struct shell_result {
     }
 void shell_result_release(struct shell_result *r);
 
-/* by_person: they have typed it, and may steer the session by it (proc/kin.h). Secrets and escape
+/* by_user: they have typed it, and may steer the session by it (proc/descent.h). Secrets and escape
  * sequences are taken out of what it says. ERR_CANCELLED: *ret has what it said by then. */
 struct shell_place {
     struct workspace *workspace;
     struct sandbox *sandbox; /* NULL: it is not confined */
     const struct conf *conf;
 };
-int shell_run(const struct shell_place *at, struct str command, bool by_person,
-              struct cancel *cancel, struct shell_result *ret, struct err *err);
+int shell_run(const struct shell_place *at, struct str command, bool by_user, struct cancel *cancel,
+              struct shell_result *ret, struct err *err);

@@ -22,18 +22,18 @@
 #define CUT "…"
 #define DIGEST 16
 
-struct line {
+struct listing_line {
     const struct own_command *skill;
     struct str text; /* its description, complete */
     size_t room;     /* characters of it to show */
     size_t chars;    /* of it all */
 };
 
-struct lines {
-    VEC(struct line) list;
+struct listing_lines {
+    VEC(struct listing_line) list;
 };
 
-static void lines_release(struct lines *l)
+static void lines_release(struct listing_lines *l)
 {
     vec_release(&l->list);
 }
@@ -160,21 +160,21 @@ static int level_rank(const struct own_command *c)
 
 static int by_level(const void *a, const void *b)
 {
-    const struct line *x = a;
-    const struct line *y = b;
+    const struct listing_line *x = a;
+    const struct listing_line *y = b;
     int d = level_rank(x->skill) - level_rank(y->skill);
 
     return d ? d : str_cmp(x->skill->name, y->skill->name);
 }
 
-static size_t line_size(const struct line *it, size_t cap)
+static size_t line_size(const struct listing_line *it, size_t cap)
 {
     size_t text = it->chars <= cap ? it->chars : cap + 1; /* CUT is one */
 
     return strlen("- \n") + count_chars(it->skill->name) + (text ? 2 + text : 0);
 }
 
-static size_t lines_size(const struct lines *l, size_t cap)
+static size_t lines_size(const struct listing_lines *l, size_t cap)
 {
     size_t n = 0;
 
@@ -185,7 +185,7 @@ static size_t lines_size(const struct lines *l, size_t cap)
 }
 
 /* The largest common length that fits; when none does, lines from the end on keep only the name. */
-static void lines_fit(struct lines *l, size_t budget)
+static void lines_fit(struct listing_lines *l, size_t budget)
 {
     size_t low = SKILL_LISTING_MIN;
     size_t high = OWN_MAX_SUMMARY;
@@ -204,14 +204,14 @@ static void lines_fit(struct lines *l, size_t budget)
         it->room = low;
     }
     for (size_t i = l->list.len; i-- > 0 && size > budget;) {
-        struct line *it = &l->list.ptr[i];
+        struct listing_line *it = &l->list.ptr[i];
 
         size -= line_size(it, low) - line_size(it, 0) + (it->chars ? 3 : 0);
         it->room = 0;
     }
 }
 
-static void line_text(const struct line *it, struct buf *ret)
+static void line_text(const struct listing_line *it, struct buf *ret)
 {
     if (!it->room || !it->chars)
         return;
@@ -223,7 +223,7 @@ static void line_text(const struct line *it, struct buf *ret)
 /* ---- The announcement ---- */
 
 /* Nothing new: the known text is the current one, or a shortened form of it. */
-static bool is_told(const struct skill_listing *l, const struct line *it)
+static bool is_told(const struct skill_listing *l, const struct listing_line *it)
 {
     const char *told = map_get(&l->told, it->skill->name);
     struct str text;
@@ -236,7 +236,7 @@ static bool is_told(const struct skill_listing *l, const struct line *it)
     return !text.len || str_eq(text, it->text);
 }
 
-static bool is_listed(const struct lines *l, struct str name)
+static bool is_listed(const struct listing_lines *l, struct str name)
 {
     VEC_EACH(&l->list, it) {
         if (str_eq(it->skill->name, name))
@@ -253,8 +253,8 @@ static void write_digest(struct jw *w, struct str line)
     jw_str(w, str_make(hex, DIGEST));
 }
 
-static void write_attachment(const struct lines *fresh, const struct strv *gone, struct str content,
-                             bool is_first, struct buf *ret)
+static void write_attachment(const struct listing_lines *fresh, const struct strv *gone,
+                             struct str content, bool is_first, struct buf *ret)
 {
     struct jw w;
 
@@ -292,10 +292,10 @@ static void write_attachment(const struct lines *fresh, const struct strv *gone,
 
 /* The lines of all skills that the model may know of; with `news`, only what it does not know. */
 static void lines_collect(const struct skill_listing *l, const struct skill_listing_spec *spec,
-                          bool news, struct lines *ret)
+                          bool news, struct listing_lines *ret)
 {
     VEC_EACH(&spec->skills->commands, c) {
-        struct line line = {.skill = c, .text = c->is_name_only ? STR("") : c->line};
+        struct listing_line line = {.skill = c, .text = c->is_name_only ? STR("") : c->line};
 
         if (!skill_is_listed(c, spec->seen, spec->is_trusted))
             continue;
@@ -308,7 +308,8 @@ static void lines_collect(const struct skill_listing *l, const struct skill_list
     lines_fit(ret, spec->budget);
 }
 
-static void find_gone(const struct skill_listing *l, const struct lines *all, struct strv *ret)
+static void find_gone(const struct skill_listing *l, const struct listing_lines *all,
+                      struct strv *ret)
 {
     MAP_EACH(&l->told, it) {
         if (!is_listed(all, it->key))
@@ -319,8 +320,8 @@ static void find_gone(const struct skill_listing *l, const struct lines *all, st
 void skill_listing_say(struct skill_listing *l, const struct skill_listing_spec *spec,
                        struct buf *ret_block, struct buf *ret_attachment)
 {
-    CLEANUP(lines_release) struct lines all = {0};
-    CLEANUP(lines_release) struct lines fresh = {0};
+    CLEANUP(lines_release) struct listing_lines all = {0};
+    CLEANUP(lines_release) struct listing_lines fresh = {0};
     CLEANUP(strv_release) struct strv gone = STRV_INIT;
     CLEANUP(buf_release) struct buf content = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);

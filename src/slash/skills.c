@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "guard/workspace.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "slash/own.h"
 #include "slash/skill_listing.h"
 

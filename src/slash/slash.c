@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "goal/argument/argument.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "slash/commands.h"
@@ -47,7 +47,7 @@ static void slash_nudge(struct slash *s, const struct mail_kind *kind)
 
 static void job_free(struct input_order *o)
 {
-    struct job *j = (struct job *)o;
+    struct slash_job *j = (struct slash_job *)o;
 
     buf_release(&j->name);
     buf_release(&j->args);
@@ -57,9 +57,9 @@ static void job_free(struct input_order *o)
     mem_freep(&j);
 }
 
-static struct job *job_new(enum job_kind kind)
+static struct slash_job *job_new(enum job_kind kind)
 {
-    struct job *j = mem_zalloc(sizeof(*j));
+    struct slash_job *j = mem_zalloc(sizeof(*j));
 
     j->order.free = job_free;
     j->kind = kind;
@@ -87,7 +87,8 @@ static bool is_name(struct str s)
     return s.len > 0;
 }
 
-static void job_is_command(struct job *j, const struct slash_command *command, struct str args)
+static void job_is_command(struct slash_job *j, const struct slash_command *command,
+                           struct str args)
 {
     j->kind = JOB_COMMAND;
     j->command = command;
@@ -96,7 +97,7 @@ static void job_is_command(struct job *j, const struct slash_command *command, s
 }
 
 /* What a text means; a prompt unless it is one of these. */
-static void job_read(struct job *j, const struct agent_input *in)
+static void job_read(struct slash_job *j, const struct agent_input *in)
 {
     const struct message *m = in->is_literal || in->no_query ? NULL : in->message;
     const struct slash_command *command;
@@ -129,9 +130,9 @@ static void job_read(struct job *j, const struct agent_input *in)
     buf_add(&j->args, args);
 }
 
-static struct job *job_of(struct agent_input *in)
+static struct slash_job *job_of(struct agent_input *in)
 {
-    struct job *j = in->order ? (struct job *)in->order : job_new(JOB_INPUT);
+    struct slash_job *j = in->order ? (struct slash_job *)in->order : job_new(JOB_INPUT);
 
     j->input = in;
     if (!in->order)
@@ -159,7 +160,7 @@ static int slash_read_one(struct slash *s, struct agent_input *in, bool can_run,
 {
     struct inputs *q = host_inputs(s->host);
     bool is_order = in->order != NULL;
-    struct job *j = job_of(in);
+    struct slash_job *j = job_of(in);
     bool is_command = j->kind != JOB_INPUT;
     bool is_skipped = is_order && !j->answer && j->kind != JOB_FINISH && slash_is_left(s);
     bool is_ours;
@@ -362,7 +363,7 @@ int slash_attend(struct slash *s, struct str uuid, struct err *err)
 int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 {
     char uuid[ID_UUID_LEN + 1];
-    struct job *j = job_of(input);
+    struct slash_job *j = job_of(input);
     bool is_prompt = j->kind == JOB_INPUT;
 
     job_free(&j->order);
@@ -376,7 +377,7 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 }
 
 /* An order that was not typed. */
-static int slash_order(struct slash *s, struct job *j, struct err *err)
+static int slash_order(struct slash *s, struct slash_job *j, struct err *err)
 {
     struct agent_input in = {.order = &j->order};
     char uuid[ID_UUID_LEN + 1];
@@ -390,7 +391,7 @@ static int slash_order(struct slash *s, struct job *j, struct err *err)
 
 int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
 {
-    struct job *j = job_new(JOB_COMMAND);
+    struct slash_job *j = job_new(JOB_COMMAND);
 
     j->goal = mem_zalloc(sizeof(*j->goal));
     *j->goal = *goal;
@@ -402,7 +403,7 @@ int slash_goal(struct slash *s, struct goal_argument *goal, struct err *err)
 int slash_ask(struct slash *s, const struct slash_command *command, struct str args,
               int64_t wait_ms, slash_answer_fn fn, void *arg, struct err *err)
 {
-    struct job *j = job_new(JOB_COMMAND);
+    struct slash_job *j = job_new(JOB_COMMAND);
 
     j->until_ms = wait_ms > 0 ? clock_mono_ms() + wait_ms : 0;
     j->answer = fn;
@@ -413,7 +414,7 @@ int slash_ask(struct slash *s, const struct slash_command *command, struct str a
 
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg)
 {
-    struct job *j;
+    struct slash_job *j;
     struct err err = {0};
 
     if (inputs_is_clear(host_inputs(s->host))) {

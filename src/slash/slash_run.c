@@ -11,13 +11,13 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "conf/nearest.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "llm/message.h"
+#include "slash/answer.h"
 #include "slash/commands.h"
 #include "slash/expand.h"
 #include "slash/front.h"
-#include "slash/inside.h"
 #include "slash/job.h"
 #include "slash/mcp_prompt.h"
 #include "slash/own.h"
@@ -37,7 +37,7 @@ static void slash_note_end(struct slash *s, enum err_code failed, bool goes_on)
 }
 
 /* Notifies observers. */
-static void slash_tell(struct slash *s, struct job *j, struct slash_call *call,
+static void slash_tell(struct slash *s, struct slash_job *j, struct slash_call *call,
                        const struct err *err)
 {
     static const struct agent_input none; /* "!" and "#" are shown by their answer */
@@ -181,7 +181,7 @@ static int slash_run_file(struct slash_call *call, const struct own_command *own
 }
 
 /* own NULL: the command is a row of the table. */
-static void slash_run_call(struct slash *s, struct job *j, const struct own_command *own)
+static void slash_run_call(struct slash *s, struct slash_job *j, const struct own_command *own)
 {
     static const char *const sources[] = {[LEVEL_USER] = "user",
                                           [LEVEL_PROJECT] = "project",
@@ -224,7 +224,7 @@ static void slash_run_call(struct slash *s, struct job *j, const struct own_comm
         slash_do_after(&call);
 }
 
-static void slash_run_command(struct slash *s, struct job *j)
+static void slash_run_command(struct slash *s, struct slash_job *j)
 {
     CLEANUP(own_list_unrefp)
     struct own_list *own = j->command->gives_way && !j->answer ? slash_own(s) : NULL;
@@ -233,7 +233,7 @@ static void slash_run_command(struct slash *s, struct job *j)
     slash_run_call(s, j, c && !c->is_hidden ? c : NULL);
 }
 
-static int slash_run_input(struct slash *s, struct job *j, struct err *err);
+static int slash_run_input(struct slash *s, struct slash_job *j, struct err *err);
 
 /* "/tmp is full" is about a folder. */
 static bool slash_is_path(struct str name)
@@ -245,7 +245,7 @@ static bool slash_is_path(struct str name)
 }
 
 /* "/ help" is a command with a blank too many, "/ is full" is about a folder. */
-static int slash_run_apart(struct slash *s, struct job *j, const struct own_list *own,
+static int slash_run_apart(struct slash *s, struct slash_job *j, const struct own_list *own,
                            struct err *ret_err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(SLASH_MAX_ANSWER);
@@ -267,7 +267,7 @@ static int slash_run_apart(struct slash *s, struct job *j, const struct own_list
     return 0;
 }
 
-static int slash_run_own(struct slash *s, struct job *j, struct err *ret_err)
+static int slash_run_own(struct slash *s, struct slash_job *j, struct err *ret_err)
 {
     CLEANUP(own_list_unrefp) struct own_list *own = slash_own(s);
     const struct own_command *c = own_find(own, buf_str(&j->name));
@@ -310,7 +310,7 @@ static int slash_run_own(struct slash *s, struct job *j, struct err *ret_err)
     return 0;
 }
 
-static int slash_run_input(struct slash *s, struct job *j, struct err *err)
+static int slash_run_input(struct slash *s, struct slash_job *j, struct err *err)
 {
     j->is_passed = true;
     return host_pass(s->host, j->input, err);
@@ -318,7 +318,7 @@ static int slash_run_input(struct slash *s, struct job *j, struct err *err)
 
 /* The session is left before its turn came, or it came too late: words are there when the session
  * goes on, a command is not run. */
-static void slash_run_never(struct slash *s, struct job *j)
+static void slash_run_never(struct slash *s, struct slash_job *j)
 {
     struct slash_call none = {.slash = s,
                               .host = s->host,
@@ -342,7 +342,7 @@ static void slash_run_never(struct slash *s, struct job *j)
     slash_call_release(&none);
 }
 
-int slash_run(struct slash *s, struct job *j, struct err *err)
+int slash_run(struct slash *s, struct slash_job *j, struct err *err)
 {
     if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
         (j->until_ms && clock_mono_ms() > j->until_ms))

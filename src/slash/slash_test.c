@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "host/typed.h"
-#include "slash/inside.h"
+#include "host/record/typed.h"
+#include "slash/answer.h"
 #include "unit.h"
 
 static const struct {

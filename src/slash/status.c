@@ -8,7 +8,7 @@
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "llm/effort.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int status_run(struct slash_call *call, struct err *err);
 

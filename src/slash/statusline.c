@@ -6,7 +6,7 @@
  */
 #include "conf/conf.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int statusline_run(struct slash_call *call, struct err *err);
 

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "tasks/agents.h"
 #include "tools/background.h"
 
@@ -33,7 +33,7 @@ const struct slash_command slash_tasks_entry = {
 };
 
 /* One of the list; texts are in the arena. */
-struct row {
+struct task_line {
     struct str id, label, detail, preview;
     const char *path;
     bool is_agent, is_over;
@@ -41,7 +41,7 @@ struct row {
 
 struct rows {
     struct arena arena;
-    VEC(struct row) list;
+    VEC(struct task_line) list;
 };
 
 static void rows_release(struct rows *r)
@@ -94,7 +94,7 @@ static bool collect_agent(void *arg, const struct task_view *v)
 {
     struct rows *r = arg;
     CLEANUP(buf_release) struct buf label = BUF_INIT(4096);
-    struct row row = {
+    struct task_line row = {
         .id = arena_str(&r->arena, str_of(v->id)),
         .detail = agent_detail(&r->arena, v),
         .path = arena_cstr(&r->arena, v->output_file),
@@ -121,7 +121,7 @@ static void collect_command(void *arg, const struct background_row *b)
     if (r->list.len >= TASKS_SHOWN)
         return;
     slash_add_line(&label, b->command, TASKS_TEXT);
-    vec_push(&r->list, ((struct row){
+    vec_push(&r->list, ((struct task_line){
                            .id = arena_str(&r->arena, str_of(b->id)),
                            .label = arena_str(&r->arena, buf_str(&label)),
                            .detail = arena_str(&r->arena, b->summary),
@@ -136,7 +136,7 @@ static void collect(struct slash_call *call, struct rows *r)
     (void)background_each(host_workspace(call->host), collect_command, r);
 }
 
-static void say_row(struct slash_call *call, const struct row *r)
+static void say_row(struct slash_call *call, const struct task_line *r)
 {
     slash_sayf(call, r->is_over ? INK_FAINT : INK_GREEN, "%-8.*s ", STR_ARG(r->id));
     slash_sayf(call, INK_PLAIN, "%.*s\n", STR_ARG(r->label));
@@ -239,7 +239,7 @@ static int tasks_choose(struct slash_call *call, const struct rows *rows, struct
                      .title = STR_INIT("Agents and background commands"),
                      .choices = choices};
     const char *labels[2] = {NULL, "Stop it"};
-    const struct row *r;
+    const struct task_line *r;
     size_t at, what = 0;
 
     VEC_EACH(&rows->list, it) {

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 #include "tasks/team/board.h"
 
 static int team_run(struct slash_call *call, struct err *err);

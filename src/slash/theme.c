@@ -5,7 +5,7 @@
 #include "conf/conf.h"
 #include "conf/keys.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int theme_run(struct slash_call *call, struct err *err);
 

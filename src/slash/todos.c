@@ -5,7 +5,7 @@
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int todos_run(struct slash_call *call, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
  * /version: which tenax this is.
  */
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int version_run(struct slash_call *call, struct err *err);
 

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "host/host.h"
-#include "slash/inside.h"
+#include "slash/answer.h"
 
 static int vim_run(struct slash_call *call, struct err *err);
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "json/jw.h"
-#include "store/transcript.h"
+#include "store/transcript/transcript.h"
 
 int history_file_add(const char *home, const struct history_line *line, struct err *err)
 {

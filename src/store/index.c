@@ -15,11 +15,11 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "json/json.h"
-#include "store/line.h"
-#include "store/load.h"
-#include "store/source.h"
-#include "store/survey.h"
-#include "store/window.h"
+#include "store/transcript/line.h"
+#include "store/transcript/load.h"
+#include "store/transcript/source.h"
+#include "store/transcript/survey.h"
+#include "store/transcript/window.h"
 #include "sync/cancel.h"
 
 enum row_state {
@@ -102,7 +102,7 @@ static void index_take_stat(struct store_session *row, const struct survey_file 
 }
 
 /* What the session has cost so far stands in the last line of each turn. */
-static void index_take_cost(const struct source *source, uint64_t offset, uint64_t len,
+static void index_take_cost(const struct line_source *source, uint64_t offset, uint64_t len,
                             struct store_session *row)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -114,7 +114,7 @@ static void index_take_cost(const struct source *source, uint64_t offset, uint64
 }
 
 /* Counts the lines after row->counted. A last line without an end is left for next time. */
-static int index_count(const struct source *source, struct window *w, struct cancel *cancel,
+static int index_count(const struct line_source *source, struct window *w, struct cancel *cancel,
                        struct store_session *row, struct err *err)
 {
     uint64_t turn = 0;
@@ -124,7 +124,7 @@ static int index_count(const struct source *source, struct window *w, struct can
     if (window_seek(w, (uint64_t)row->counted, source->size, /*is_inside=*/false, err) < 0)
         return -1;
     for (;;) {
-        struct line line;
+        struct entry_line line;
         uint64_t len;
         bool is_entry;
 
@@ -155,7 +155,7 @@ static int index_count(const struct source *source, struct window *w, struct can
 static int index_count_file(const char *path, struct cancel *cancel, struct store_session *row,
                             struct err *err)
 {
-    CLEANUP(source_release) struct source source = {.fd = -1};
+    CLEANUP(source_release) struct line_source source = {.fd = -1};
     CLEANUP(window_release) struct window w = {0};
 
     if (source_open(&source, path, err) < 0)
@@ -325,7 +325,7 @@ static void index_keep_rows(struct refresh *r)
     rows->len = kept;
 }
 
-static int index_take_files(struct refresh *r, const struct survey *survey, struct err *err)
+static int index_take_files(struct refresh *r, const struct session_survey *survey, struct err *err)
 {
     index_make_table(r);
     VEC_EACH(&survey->files, file) {
@@ -377,7 +377,7 @@ static void index_write_rows(struct refresh *r, struct store *s)
 void index_begin(struct index *ix, const char *home, struct str project, struct cancel *cancel)
 {
     ix->survey = mem_alloc(sizeof(*ix->survey));
-    *ix->survey = (struct survey)SURVEY_INIT(home, project, cancel);
+    *ix->survey = (struct session_survey)SURVEY_INIT(home, project, cancel);
     survey_begin(ix->survey);
 }
 

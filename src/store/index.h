@@ -19,14 +19,14 @@
 struct buf;
 struct cancel;
 struct err;
-struct survey;
+struct session_survey;
 
 #define INDEX_SUFFIX ".jsonl"
 
 struct index {
     struct arena arena; /* of all texts */
     store_session_vec rows;
-    struct survey *survey; /* of the files, between index_begin() and index_refresh() */
+    struct session_survey *survey; /* of the files, between index_begin() and index_refresh() */
 };
 
 #define INDEX_INIT                                                                                 \

@@ -21,11 +21,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "store/hold.h"
 #include "store/index.h"
 #include "store/store.h"
-#include "store/transcript.h"
+#include "store/transcript/transcript.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 
@@ -131,7 +131,7 @@ static void remove_origins(const char *home, const char *id)
     }
 }
 
-/* What happened in it (host/event_log.h); it says nothing of the contents, and can wait. */
+/* What happened in it (host/events/event_log.h); it says nothing of the contents, and can wait. */
 static void remove_log(const char *home, const char *id)
 {
     CLEANUP(mem_freep) char *events = path_join(home, "events");

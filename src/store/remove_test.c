@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "store/hold.h"
 #include "store/store.h"
 #include "store/test_home.h"

@@ -23,9 +23,9 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/strv.h"
+#include "store/goals/store_goal_guard.h"
 #include "store/sqlite_table.h"
 #include "store/store_format.h"
-#include "store/store_goal_guard.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 

@@ -17,7 +17,7 @@
 #include "guard/workspace.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
-#include "tasks/inside.h"
+#include "tasks/agents_state.h"
 
 #define AGENTS_MAX_DESCRIPTION 500
 #define TYPES_TITLE "Types of agents (subagent_type of Agent):\n"

@@ -9,7 +9,7 @@
 #include "conf/conf.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
-#include "tasks/inside.h"
+#include "tasks/agents_state.h"
 #include "tasks/team/team.h"
 #include "tasks/words.h"
 

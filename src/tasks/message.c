@@ -13,7 +13,7 @@
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "sync/cancel.h"
-#include "tasks/inside.h"
+#include "tasks/agents_state.h"
 
 #define META_MAX ((size_t)4 << 20)
 #define LATE_MAX                                                                                   \

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "conf/conf.h"
 #include "json/json.h"
-#include "tasks/inside.h"
+#include "tasks/agents_state.h"
 
 #define META_ENDING ".meta.json"
 #define META_MAX ((size_t)4 << 20)

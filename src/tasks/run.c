@@ -20,7 +20,7 @@
 #include "llm/message.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
-#include "tasks/inside.h"
+#include "tasks/agents_state.h"
 #include "tasks/words.h"
 
 #define RUN_AWAITED (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE))

@@ -77,7 +77,7 @@ static int git(const char *dir, char *const *variables, const char *const *args,
         .dir = dir,
         .timeout_ms = GIT_MS,
         .max_output = GIT_MAX_OUTPUT,
-        .by_person = true, /* not a command of the model's */
+        .by_user = true, /* not a command of the model's */
     };
     struct proc_result r;
     size_t n = 0;

@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"
-#include "tools/person.h"
+#include "tools/user_ask.h"
 
 static int tool_ask_user_question_run(struct tool_call *call, struct tool_result *ret,
                                       struct err *err);
@@ -121,8 +121,7 @@ static int tool_ask_user_question_run(struct tool_call *call, struct tool_result
     if (check_unique(questions, err) < 0)
         return -1;
     if (!json_is(json_get(input, "answers"), JSON_OBJECT)) {
-        if (person_ask(call, ASK_QUESTION, "the model has a question", "other", &answer, &why) <
-            0) {
+        if (user_ask(call, ASK_QUESTION, "the model has a question", "other", &answer, &why) < 0) {
             if (why.code != ERR_UNSUPPORTED)
                 return err_set(err, why.code, "%s", why.text);
             buf_adds(&ret->text,
@@ -132,7 +131,7 @@ static int tool_ask_user_question_run(struct tool_call *call, struct tool_result
             return 0;
         }
         if (!answer.allowed) {
-            person_refused(ret, &answer, "The user did not answer the questions.");
+            user_ask_refused(ret, &answer, "The user did not answer the questions.");
             return 0;
         }
         if (answer.input.len &&

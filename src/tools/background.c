@@ -17,7 +17,7 @@
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
-#include "tools/background_inside.h"
+#include "tools/background_state.h"
 #include "tools/command.h"
 
 #define BACKGROUND_MAX_RUNNING 32

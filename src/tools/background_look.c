@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "tools/background_inside.h"
+#include "tools/background_state.h"
 #include "tools/clip.h"
 #include "tools/pick.h"
 

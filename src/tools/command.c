@@ -190,7 +190,7 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
         .grace_ms = command_grace_ms(c->conf),
         .linger_ms = c->linger_ms,
         .confine = sandbox_job_confine(c->job),
-        .by_person = c->by_person,
+        .by_user = c->by_user,
     };
 
     command_env_init(&env, w);

@@ -27,7 +27,7 @@ struct command_spec {
     int64_t timeout_ms;      /* 0: none */
     int64_t linger_ms;
     struct sandbox_job *job; /* confines it; NULL: nothing does. Only lent to command_start() */
-    bool by_person;          /* not the agent's doing */
+    bool by_user;            /* not the agent's doing */
     bool tell_dir;           /* PROC_EXIT says where it ended, unless it cannot have moved */
 };
 

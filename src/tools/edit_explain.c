@@ -18,11 +18,11 @@
 #define EXPLAIN_MAX_LINE 300     /* bytes of a line shown */
 #define EXPLAIN_MAX_DISTANCE 40  /* letters that may differ in a line called similar */
 
-struct lines {
+struct explain_lines {
     VEC(struct str) list;
 };
 
-static void lines_split(struct lines *l, struct str text, size_t max)
+static void lines_split(struct explain_lines *l, struct str text, size_t max)
 {
     struct str line;
 
@@ -96,7 +96,8 @@ static void add_plain(struct buf *out, struct str text, unsigned how)
     }
 }
 
-static void show_lines(const struct lines *text, size_t at, size_t count, struct buf *ret_why)
+static void show_lines(const struct explain_lines *text, size_t at, size_t count,
+                       struct buf *ret_why)
 {
     for (size_t i = at; i < at + count && i < text->list.len; i++) {
         struct str line = text->list.ptr[i];
@@ -228,7 +229,7 @@ static bool explain_endings(struct str text, struct str old, struct buf *ret_why
     return true;
 }
 
-static bool explain_plain(struct str text, const struct lines *lines, struct str old,
+static bool explain_plain(struct str text, const struct explain_lines *lines, struct str old,
                           size_t old_lines, struct buf *ret_why)
 {
     static const struct {
@@ -263,7 +264,8 @@ static size_t hash_trimmed(struct str line)
 
 /* The start of the stretch of the text that shares most lines with the string; 0 shared lines: none
  * found. */
-static size_t find_shared(const struct lines *text, const struct lines *old, size_t *ret_shared)
+static size_t find_shared(const struct explain_lines *text, const struct explain_lines *old,
+                          size_t *ret_shared)
 {
     VEC(size_t) hashes = VEC_INIT;
     uint16_t *votes = mem_zalloc((text->list.len + old->list.len + 1) * sizeof(*votes));
@@ -294,7 +296,8 @@ static size_t find_shared(const struct lines *text, const struct lines *old, siz
 }
 
 /* The line most like the longest line of the string; false when none is. */
-static bool find_similar(const struct lines *text, const struct lines *old, size_t *ret_start)
+static bool find_similar(const struct explain_lines *text, const struct explain_lines *old,
+                         size_t *ret_start)
 {
     size_t longest = 0;
     struct str want;
@@ -325,8 +328,8 @@ static bool find_similar(const struct lines *text, const struct lines *old, size
 
 void edit_explain(struct str text, struct str old, struct buf *ret_why)
 {
-    struct lines lines = {0};
-    struct lines wanted = {0};
+    struct explain_lines lines = {0};
+    struct explain_lines wanted = {0};
     size_t shared = 0;
     size_t start = 0;
 

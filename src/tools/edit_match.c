@@ -11,15 +11,15 @@
 
 #define EDIT_MAX_LISTED 10 /* lines named when a string is found too often */
 
-struct view {
+struct match_view {
     struct str text; /* without the \r of \r\n; lent from `own`, or the whole when there is none */
     struct buf own;
     VEC(size_t) cuts; /* places in the view before which a \r was left out, ascending */
 };
 
-static void view_open(struct view *v, struct str text)
+static void view_open(struct match_view *v, struct str text)
 {
-    *v = (struct view){.text = text, .own = BUF_INIT(BUF_NO_LIMIT)};
+    *v = (struct match_view){.text = text, .own = BUF_INIT(BUF_NO_LIMIT)};
     if (!str_has(text, STR("\r\n")))
         return;
     while (text.len) {
@@ -35,14 +35,14 @@ static void view_open(struct view *v, struct str text)
     v->text = buf_str(&v->own);
 }
 
-static void view_close(struct view *v)
+static void view_close(struct match_view *v)
 {
     buf_release(&v->own);
     vec_release(&v->cuts);
 }
 
 /* The place in the bytes: every \r left out before it counts. */
-static size_t view_place(const struct view *v, size_t at)
+static size_t view_place(const struct match_view *v, size_t at)
 {
     size_t low = 0;
     size_t high = v->cuts.len;
@@ -102,7 +102,7 @@ static size_t line_of(struct str text, size_t at)
     return line;
 }
 
-static void edit_say_many(const struct view *v, struct str old, struct buf *ret_why)
+static void edit_say_many(const struct match_view *v, struct str old, struct buf *ret_why)
 {
     CLEANUP(buf_release) struct buf lines = BUF_INIT(BUF_NO_LIMIT);
     size_t count = 0;
@@ -118,7 +118,7 @@ static void edit_say_many(const struct view *v, struct str old, struct buf *ret_
              count, buf_cstr(&lines), count > EDIT_MAX_LISTED ? ", …" : "");
 }
 
-static int edit_in_view(const struct view *v, struct str text, const struct edit *e,
+static int edit_in_view(const struct match_view *v, struct str text, const struct edit *e,
                         struct buf *ret_text, size_t *ret_places, struct buf *ret_why)
 {
     size_t first = str_find(v->text, e->old);
@@ -160,9 +160,9 @@ static int edit_in_view(const struct view *v, struct str text, const struct edit
 int edit_match_apply(struct str text, const struct edit *e, struct buf *ret_text,
                      size_t *ret_places, struct buf *ret_why)
 {
-    struct view text_view;
-    struct view old = {0};
-    struct view new = {0};
+    struct match_view text_view;
+    struct match_view old = {0};
+    struct match_view new = {0};
     struct edit plain = *e;
     int rc;
 

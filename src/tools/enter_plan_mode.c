@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "guard/permit.h"
 #include "tools/entries.h"
-#include "tools/person.h"
+#include "tools/user_ask.h"
 
 static int tool_enter_plan_mode_run(struct tool_call *call, struct tool_result *ret,
                                     struct err *err);
@@ -33,8 +33,8 @@ static int tool_enter_plan_mode_run(struct tool_call *call, struct tool_result *
                              "ExitPlanMode.");
         return 0;
     }
-    if (person_ask(call, ASK_PERMISSION, "the model wants to make a plan first", "mode", &answer,
-                   &why) < 0) {
+    if (user_ask(call, ASK_PERMISSION, "the model wants to make a plan first", "mode", &answer,
+                 &why) < 0) {
         if (why.code == ERR_UNSUPPORTED)
             return err_set(
                 err, ERR_UNSUPPORTED,
@@ -43,7 +43,7 @@ static int tool_enter_plan_mode_run(struct tool_call *call, struct tool_result *
         return err_set(err, why.code, "%s", why.text);
     }
     if (!answer.allowed) {
-        person_refused(ret, &answer, "The user does not want plan mode now.");
+        user_ask_refused(ret, &answer, "The user does not want plan mode now.");
         return 0;
     }
     if (permit_set_mode(call->permit, MODE_PLAN, err) < 0)

@@ -1,6 +1,6 @@
 /*
  * ExecuteExtraTool: only a name for another call. Before hooks, permissions and events see it, the
- * agent puts the tool that it names in its place (agent/call.c), so run() is never reached.
+ * agent puts the tool that it names in its place (agent/call/call.c), so run() is never reached.
  */
 #include "agent/tool.h"
 #include "base/err.h"

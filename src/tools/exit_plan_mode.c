@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "tools/entries.h"
-#include "tools/person.h"
+#include "tools/user_ask.h"
 
 static int tool_exit_plan_mode_run(struct tool_call *call, struct tool_result *ret,
                                    struct err *err);
@@ -68,7 +68,7 @@ static int tool_exit_plan_mode_run(struct tool_call *call, struct tool_result *r
     if (permit_mode(call->permit) != MODE_PLAN)
         return err_set(err, ERR_BAD_INPUT,
                        "plan mode is not on, so there is nothing to leave: continue with the work");
-    if (person_ask(call, ASK_PERMISSION, "the plan needs approval", "mode", &answer, &why) < 0) {
+    if (user_ask(call, ASK_PERMISSION, "the plan needs approval", "mode", &answer, &why) < 0) {
         if (why.code != ERR_UNSUPPORTED)
             return err_set(err, why.code, "%s", why.text);
         buf_adds(&ret->text,
@@ -78,7 +78,7 @@ static int tool_exit_plan_mode_run(struct tool_call *call, struct tool_result *r
         return 0;
     }
     if (!answer.allowed) {
-        person_refused(ret, &answer, "The user did not approve the plan. Plan mode stays on.");
+        user_ask_refused(ret, &answer, "The user did not approve the plan. Plan mode stays on.");
         return 0;
     }
     if (answer.input.len &&

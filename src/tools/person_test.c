@@ -71,8 +71,8 @@ struct person {
     char question[2000];
 };
 
-static int person_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
-                      struct ask_answer *ret, struct err *err)
+static int user_ask_put(struct asker *self, const struct ask *ask, struct cancel *cancel,
+                        struct ask_answer *ret, struct err *err)
 {
     struct person *p = (struct person *)self;
 
@@ -111,7 +111,7 @@ static void run(const struct tool_entry *entry, const char *args, struct permit 
 
     *ret = (struct outcome){.result = TOOL_RESULT_INIT};
     if (person) {
-        person->asker.put = person_put;
+        person->asker.put = user_ask_put;
         call.asker = &person->asker;
     }
     assert_int_equal(json_parse(&arena, str_of(entry->schema), &schema, NULL, NULL), 0);

@@ -30,7 +30,7 @@
 #include "cmd/cmd.h"
 #include "cmd/text.h"
 #include "conf/conf.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "host/hub.h"
 #include "json/json.h"

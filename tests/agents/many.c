@@ -20,7 +20,6 @@
 
 #include "agent/event.h"
 #include "agent/spawn.h"
-#include "agent/spending.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -30,7 +29,8 @@
 #include "check.h"
 #include "conf/conf.h"
 #include "host/host.h"
-#include "host/inside.h"
+#include "host/host_state.h"
+#include "llm/spending.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 

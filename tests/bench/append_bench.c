@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "bench/bench.h"
-#include "store/transcript.h"
+#include "store/transcript/transcript.h"
 
 #define MAX_LINES 1000000
 #define LINE_BYTES 1024

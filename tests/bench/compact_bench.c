@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/inside.h"
+#include "agent/agent_state.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"

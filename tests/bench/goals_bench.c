@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "store/store.h"
 
 #define MAX_OPERATIONS 1000000

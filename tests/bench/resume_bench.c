@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "bench/bench.h"
-#include "store/load_tune.h"
+#include "store/transcript/load_tune.h"
 
 #define MAX_RUNS 100
 #define TAIL_BYTES ((uint64_t)1 << 20) /* after the boundary */

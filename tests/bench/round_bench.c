@@ -15,7 +15,6 @@
 
 #include "agent/event.h"
 #include "agent/referee.h"
-#include "agent/spending.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -25,6 +24,7 @@
 #include "goal/goal.h"
 #include "guard/permit.h"
 #include "guard/workspace.h"
+#include "llm/spending.h"
 
 #define MAX_ROUNDS 100000
 #define SESSION "11111111-2222-4333-8444-555555555555"

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "acked.h"
-#include "agent/history.h"
 #include "agent/recall.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "json/json.h"
-#include "store/load.h"
+#include "llm/history.h"
+#include "store/transcript/load.h"
 
 void kept_release(struct kept *k)
 {

@@ -11,8 +11,8 @@
 #include "fuzz.h"
 #include "sync/mailbox.h"
 #include "tui/complete/complete.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/keypress.h"
 
 #define MOST_KEYS 400

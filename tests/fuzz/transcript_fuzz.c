@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "fuzz.h"
-#include "store/load_tune.h"
+#include "store/transcript/load_tune.h"
 
 static struct load *open_tuned(const char *path, const struct load_spec *spec,
                                const struct load_tune *tune)

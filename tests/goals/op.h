@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 /* Operations happen at one of so many ticks, in no order. */
 #define OP_NOW 1000000

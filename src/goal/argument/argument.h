@@ -35,7 +35,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/strv.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct err;
 

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "agent/spending.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -25,6 +24,7 @@
 #include "llm/message.h"
 #include "llm/model.h"
 #include "llm/provider.h"
+#include "llm/spending.h"
 #include "sync/cancel.h"
 
 #define ANSWER_TOKENS 16000            /* of one answer, thinking included */

@@ -4,7 +4,7 @@
  * changes ends up in the upper layer, so that a protected file found there afterwards was changed
  * during the run, even if it was put back. Any thread, one at a time.
  */
-#include "goal/origin/room_inside.h"
+#include "goal/origin/room_layer.h"
 
 #include <errno.h>
 #include <fcntl.h>

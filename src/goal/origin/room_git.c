@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "goal/git/git.h"
-#include "goal/origin/room_inside.h"
+#include "goal/origin/room_layer.h"
 
 #define ROOM_GIT_MS 20000
 #define ROOM_MAX_REFS ((size_t)64 << 20)

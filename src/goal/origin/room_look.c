@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "goal/origin/room_inside.h"
+#include "goal/origin/room_layer.h"
 #include "goal/origin/survey.h"
 
 struct touched {

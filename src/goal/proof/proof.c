@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "goal/origin/room.h"
-#include "goal/proof/proof_inside.h"
+#include "goal/proof/proof_parts.h"
 #include "json/json.h"
 #include "sync/cancel.h"
 

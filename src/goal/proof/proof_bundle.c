@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "goal/origin/room.h"
-#include "goal/proof/proof_inside.h"
+#include "goal/proof/proof_parts.h"
 #include "json/json.h"
 #include "proc/proc.h"
 

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "goal/inside.h"
+#include "goal/goal_state.h"
 #include "goal/proof/proof.h"
 #include "json/jw.h"
 

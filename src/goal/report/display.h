@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "goal/argument/argument.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct buf;
 struct json;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct arena;
 struct err;

@@ -35,7 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct arena;
 struct buf;

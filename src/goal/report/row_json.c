@@ -4,7 +4,7 @@
 #include "goal/report/row_json.h"
 
 #include "json/jw.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 void goal_row_write_limit(struct jw *w, const char *key, int64_t limit)
 {

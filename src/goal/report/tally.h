@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 
 struct json;
 

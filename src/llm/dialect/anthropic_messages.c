@@ -25,7 +25,7 @@ struct lists {
 };
 
 /* Messages of one role in a row: one message to the API. */
-struct turn {
+struct wire_turn {
     enum role role;
     size_t first, end;
 };
@@ -265,7 +265,7 @@ static void write_list(struct jw *w, const struct llm_request *req, struct str l
     buf_addf(w->out, ",\"cache_control\":%s}", anthropic_cache_mark(req));
 }
 
-static void write_turn(struct jw *w, const struct llm_request *req, const struct turn *t,
+static void write_turn(struct jw *w, const struct llm_request *req, const struct wire_turn *t,
                        struct str key, bool mark, struct str tail)
 {
     size_t marked = t->end; /* the message whose list gets the mark */
@@ -305,13 +305,13 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
 #define RUN_REACH 32  /* messages after the run, the limit of the search */
 #define TURN_ROOM 128 /* for what stands around the lists of a turn */
 
-struct run {
+struct tool_run {
     struct buf key;
     size_t messages; /* it covers; 0: there is none */
     struct str text;
 };
 
-static void run_find(struct run *r, const struct llm_request *req, struct str key)
+static void run_find(struct tool_run *r, const struct llm_request *req, struct str key)
 {
     size_t last = req->message_count;
 
@@ -327,7 +327,7 @@ static void run_find(struct run *r, const struct llm_request *req, struct str ke
 }
 
 /* more: of the turns after the run and before the message `end`. */
-static void run_extend(const struct run *r, const struct llm_request *req, size_t end,
+static void run_extend(const struct tool_run *r, const struct llm_request *req, size_t end,
                        struct str more)
 {
     struct message *last = req->messages[end - 1];
@@ -341,8 +341,8 @@ static void run_extend(const struct run *r, const struct llm_request *req, size_
 int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *err)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
-    struct run run = {.key = BUF_INIT(BUF_NO_LIMIT)};
-    VEC(struct turn) turns = VEC_INIT;
+    struct tool_run run = {.key = BUF_INIT(BUF_NO_LIMIT)};
+    VEC(struct wire_turn) turns = VEC_INIT;
     struct str tail = is_blank(req->tail) ? STR("") : req->tail;
     size_t before;     /* the last user turn but one: where the previous request ended */
     size_t start;      /* of the array's content in the output */
@@ -359,7 +359,7 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
         if (!l.results.len && !l.rest.len)
             continue;
         if (!turns.len || turns.ptr[turns.len - 1].role != role)
-            vec_push(&turns, ((struct turn){role, i, i}));
+            vec_push(&turns, ((struct wire_turn){role, i, i}));
         turns.ptr[turns.len - 1].end = i + 1;
         room += l.results.len + l.rest.len + TURN_ROOM;
     }

@@ -39,13 +39,13 @@ static struct str piece(struct chat_writer *c, size_t at)
 }
 
 /* The content of a run of user messages, from their pieces. */
-struct run {
+struct chat_run {
     struct buf *out;
     bool parts;
     bool any;
 };
 
-static void run_add(struct run *r, char form, struct str inside)
+static void run_add(struct chat_run *r, char form, struct str inside)
 {
     if (!inside.len)
         return;
@@ -61,7 +61,7 @@ static void run_add(struct run *r, char form, struct str inside)
     }
 }
 
-static void write_tail(struct run *r, struct str tail)
+static void write_tail(struct chat_run *r, struct str tail)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf inside = BUF_INIT(BUF_NO_LIMIT);
@@ -79,7 +79,7 @@ static void write_tail(struct run *r, struct str tail)
  * message if there is anything to say in it. */
 static void write_run(struct chat_writer *c, struct jw *w, size_t from, size_t to, struct str tail)
 {
-    struct run run = {w->out};
+    struct chat_run run = {w->out};
     bool any = tail.len > 0;
 
     for (size_t i = from; i < to; i++) {

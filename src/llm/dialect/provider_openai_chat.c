@@ -28,7 +28,7 @@
 #define NO_INDEX INT64_MIN
 
 /* Its place in the list is its key at the reply. */
-struct chat_call {
+struct piece_call {
     int64_t index; /* the server's, or NO_INDEX */
     struct str id; /* the server's, or empty */
     bool named;
@@ -41,7 +41,7 @@ struct decoder {
     const struct chat_server *server;
     struct arena event; /* the chunk being read */
     struct arena ids;
-    VEC(struct chat_call) calls;
+    VEC(struct piece_call) calls;
     size_t chunk;
     struct chat_think think;
     struct chat_details details;
@@ -198,15 +198,15 @@ static int read_content(struct decoder *d, const struct json *delta, struct err 
     return say(BLOCK_TEXT, refusal, d, err);
 }
 
-static size_t call_key(const struct decoder *d, const struct chat_call *call)
+static size_t call_key(const struct decoder *d, const struct piece_call *call)
 {
     return (size_t)(call - d->calls.ptr);
 }
 
-static struct chat_call *find_by_id(struct decoder *d, int64_t index, struct str id)
+static struct piece_call *find_by_id(struct decoder *d, int64_t index, struct str id)
 {
     for (size_t i = d->calls.len; id.len && i-- > 0;) {
-        struct chat_call *c = &d->calls.ptr[i];
+        struct piece_call *c = &d->calls.ptr[i];
 
         if (str_eq(c->id, id) && (index == NO_INDEX || c->index == index))
             return c;
@@ -215,10 +215,10 @@ static struct chat_call *find_by_id(struct decoder *d, int64_t index, struct str
 }
 
 /* The call that a piece continues, or NULL when it starts a new one. */
-static struct chat_call *find_call(struct decoder *d, int64_t index, struct str id, struct str name,
-                                   bool has_arguments)
+static struct piece_call *find_call(struct decoder *d, int64_t index, struct str id,
+                                    struct str name, bool has_arguments)
 {
-    struct chat_call *call = find_by_id(d, index, id);
+    struct piece_call *call = find_by_id(d, index, id);
 
     if (call)
         return call;
@@ -247,13 +247,13 @@ static int read_call(struct decoder *d, const struct json *piece, const struct j
     /* An object where a string belongs counts as its text. */
     struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments);
     int64_t index = json_get_i64(piece, "index", NO_INDEX);
-    struct chat_call *call = find_call(d, index, id, name, str_trim(text).len > 0);
+    struct piece_call *call = find_call(d, index, id, name, str_trim(text).len > 0);
 
     if (!call) {
         if (d->calls.len == REPLY_MAX_BLOCKS)
             return err_set(err, ERR_TOO_BIG, "the answer has more than %d calls", REPLY_MAX_BLOCKS);
         call = vec_add(&d->calls);
-        *call = (struct chat_call){.index = index};
+        *call = (struct piece_call){.index = index};
     }
     if (id.len && !call->id.len)
         call->id = arena_str(&d->ids, id);

@@ -111,95 +111,95 @@ static int finish(struct decoder *d, const struct json *response, bool complete,
 }
 
 /* An event as its handler sees it. */
-struct event {
+struct response_event {
     const struct json *v;
     int64_t index; /* output_index */
     struct llm_fault *fault;
 };
 
-typedef int (*handler_fn)(struct decoder *d, const struct event *e, struct err *err);
+typedef int (*handler_fn)(struct decoder *d, const struct response_event *e, struct err *err);
 
-static int on_response(struct decoder *d, const struct event *e, struct err *err)
+static int on_response(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return start(d, json_get(e->v, "response"), err);
 }
 
-static int on_item_added(struct decoder *d, const struct event *e, struct err *err)
+static int on_item_added(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_added(&d->output, e->index, json_get(e->v, "item"), err);
 }
 
-static int on_item_done(struct decoder *d, const struct event *e, struct err *err)
+static int on_item_done(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_done(&d->output, e->index, json_get(e->v, "item"), err);
 }
 
-static int64_t part_of(const struct event *e, const char *key)
+static int64_t part_of(const struct response_event *e, const char *key)
 {
     int64_t part = json_get_i64(e->v, key, 0);
 
     return part > 0 ? part : 0;
 }
 
-static int on_text_delta(struct decoder *d, const struct event *e, struct err *err)
+static int on_text_delta(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_text(&d->output, e->index, part_of(e, "content_index"),
                                  json_get_str(e->v, "delta"), /*refusal=*/false, /*final=*/false,
                                  err);
 }
 
-static int on_text_done(struct decoder *d, const struct event *e, struct err *err)
+static int on_text_done(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_text(&d->output, e->index, part_of(e, "content_index"),
                                  json_get_str(e->v, "text"), /*refusal=*/false, /*final=*/true,
                                  err);
 }
 
-static int on_refusal_delta(struct decoder *d, const struct event *e, struct err *err)
+static int on_refusal_delta(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_text(&d->output, e->index, part_of(e, "content_index"),
                                  json_get_str(e->v, "delta"), /*refusal=*/true, /*final=*/false,
                                  err);
 }
 
-static int on_refusal_done(struct decoder *d, const struct event *e, struct err *err)
+static int on_refusal_done(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_text(&d->output, e->index, part_of(e, "content_index"),
                                  json_get_str(e->v, "refusal"), /*refusal=*/true, /*final=*/true,
                                  err);
 }
 
-static int on_arguments_delta(struct decoder *d, const struct event *e, struct err *err)
+static int on_arguments_delta(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_arguments(&d->output, e->index, json_get_str(e->v, "delta"),
                                       /*final=*/false, err);
 }
 
-static int on_arguments_done(struct decoder *d, const struct event *e, struct err *err)
+static int on_arguments_done(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_arguments(&d->output, e->index, json_get_str(e->v, "arguments"),
                                       /*final=*/true, err);
 }
 
-static int on_summary_delta(struct decoder *d, const struct event *e, struct err *err)
+static int on_summary_delta(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_reasoning(&d->output, e->index, part_of(e, "summary_index"),
                                       json_get_str(e->v, "delta"), err);
 }
 
-static int on_reasoning_delta(struct decoder *d, const struct event *e, struct err *err)
+static int on_reasoning_delta(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return responses_output_reasoning(&d->output, e->index, part_of(e, "content_index"),
                                       json_get_str(e->v, "delta"), err);
 }
 
-static int on_failed(struct decoder *d, const struct event *e, struct err *err)
+static int on_failed(struct decoder *d, const struct response_event *e, struct err *err)
 {
     (void)d;
     return openai_error(json_path(e->v, "response.error"), e->fault, err);
 }
 
-static int on_completed(struct decoder *d, const struct event *e, struct err *err)
+static int on_completed(struct decoder *d, const struct response_event *e, struct err *err)
 {
     /* Some servers end every stream so, and say only inside that it failed. */
     if (json_len(json_path(e->v, "response.error")))
@@ -207,7 +207,7 @@ static int on_completed(struct decoder *d, const struct event *e, struct err *er
     return finish(d, json_get(e->v, "response"), /*complete=*/true, err);
 }
 
-static int on_incomplete(struct decoder *d, const struct event *e, struct err *err)
+static int on_incomplete(struct decoder *d, const struct response_event *e, struct err *err)
 {
     return finish(d, json_get(e->v, "response"), /*complete=*/false, err);
 }
@@ -256,7 +256,7 @@ static int event(struct decoder *d, struct str name, struct str data, struct llm
     if (openai_error_in(v))
         return openai_error(openai_error_in(v), fault, err);
 
-    struct event e = {v, json_get_i64(v, "output_index", 0), fault};
+    struct response_event e = {v, json_get_i64(v, "output_index", 0), fault};
     if (e.index < 0 || e.index >= REPLY_MAX_BLOCKS)
         return err_set(err, ERR_PROTOCOL, "an output item has an impossible number");
     type = json_get_str(v, "type");

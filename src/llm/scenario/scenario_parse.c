@@ -14,7 +14,7 @@
 #include "llm/scenario/scenario_scan.h"
 
 struct parser {
-    struct scan in;
+    struct scenario_scan in;
     bool in_step;
     struct scenario_step step; /* the one being read */
     struct scenario_step defaults;

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-int scan_fail(struct scan *s, size_t at, const char *fmt, ...)
+int scan_fail(struct scenario_scan *s, size_t at, const char *fmt, ...)
 {
     va_list args;
     char text[300];
@@ -26,24 +26,24 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-void scan_blanks(struct scan *s)
+void scan_blanks(struct scenario_scan *s)
 {
     while (s->at < s->line.len && is_blank(s->line.ptr[s->at]))
         s->at++;
 }
 
-bool scan_at_end(struct scan *s)
+bool scan_at_end(struct scenario_scan *s)
 {
     scan_blanks(s);
     return s->at == s->line.len || s->line.ptr[s->at] == '#';
 }
 
-bool scan_at_quote(struct scan *s)
+bool scan_at_quote(struct scenario_scan *s)
 {
     return !scan_at_end(s) && s->line.ptr[s->at] == '"';
 }
 
-struct str scan_word(struct scan *s)
+struct str scan_word(struct scenario_scan *s)
 {
     size_t start;
 
@@ -54,7 +54,7 @@ struct str scan_word(struct scan *s)
     return str_make(s->line.ptr + start, s->at - start);
 }
 
-struct str scan_rest(struct scan *s)
+struct str scan_rest(struct scenario_scan *s)
 {
     struct str rest;
 
@@ -76,7 +76,7 @@ static int hex_digit(char c)
 }
 
 /* The character after a backslash at the cursor; the cursor moves past it. */
-static int take_escape(struct scan *s, char *ret)
+static int take_escape(struct scenario_scan *s, char *ret)
 {
     static const char from[] = "nrt0\"\\";
     static const char to[] = "\n\r\t\0\"\\";
@@ -102,7 +102,7 @@ static int take_escape(struct scan *s, char *ret)
 }
 
 /* "quoted", cursor on the first quotation mark. */
-int scan_quoted(struct scan *s, struct str *ret)
+int scan_quoted(struct scenario_scan *s, struct str *ret)
 {
     size_t start = s->at;
     char *out = arena_alloc(s->arena, s->line.len - s->at + 1);
@@ -126,7 +126,7 @@ int scan_quoted(struct scan *s, struct str *ret)
 }
 
 /* A quoted string or a bare word. */
-int scan_value(struct scan *s, const char *what, struct str *ret)
+int scan_value(struct scenario_scan *s, const char *what, struct str *ret)
 {
     if (scan_at_end(s))
         return scan_fail(s, s->at, "%s is missing", what);
@@ -136,7 +136,7 @@ int scan_value(struct scan *s, const char *what, struct str *ret)
     return 0;
 }
 
-int scan_number(struct scan *s, const char *what, int64_t min, int64_t max, int64_t *ret)
+int scan_number(struct scenario_scan *s, const char *what, int64_t min, int64_t max, int64_t *ret)
 {
     struct str word;
     size_t start;
@@ -156,7 +156,7 @@ int scan_number(struct scan *s, const char *what, int64_t min, int64_t max, int6
 }
 
 /* "20ms", "2s"; a bare number is milliseconds. */
-int scan_duration(struct scan *s, int64_t max_ms, int64_t *ret)
+int scan_duration(struct scenario_scan *s, int64_t max_ms, int64_t *ret)
 {
     struct str word;
     int64_t unit = 1, n;
@@ -179,7 +179,7 @@ int scan_duration(struct scan *s, int64_t max_ms, int64_t *ret)
     return 0;
 }
 
-int scan_end(struct scan *s)
+int scan_end(struct scenario_scan *s)
 {
     if (scan_at_end(s))
         return 0;
@@ -188,7 +188,7 @@ int scan_end(struct scan *s)
 
 /* ---- lines ---- */
 
-bool scan_next_line(struct scan *s)
+bool scan_next_line(struct scenario_scan *s)
 {
     if (!str_cut(&s->rest, '\n', &s->line))
         return false;
@@ -209,7 +209,7 @@ static size_t indent_of(struct str line)
 }
 
 /* "<<END": the lines up to one that is END, each without END's own indentation. */
-int scan_document(struct scan *s, struct str *ret)
+int scan_document(struct scenario_scan *s, struct str *ret)
 {
     size_t start_number = s->number, start = s->at, indent = 0, len = 0;
     struct str end, body = s->rest, all;
@@ -254,7 +254,7 @@ int scan_document(struct scan *s, struct str *ret)
 }
 
 /* The rest of the line as it is, "quoted", or <<END. */
-int scan_text(struct scan *s, struct str *ret)
+int scan_text(struct scenario_scan *s, struct str *ret)
 {
     struct str rest;
 
@@ -293,8 +293,8 @@ static const char *nearest(const struct scan_name *choices, struct str word)
     return best;
 }
 
-int scan_choose(struct scan *s, const char *what, const struct scan_name *choices, struct str word,
-                size_t column, int *ret)
+int scan_choose(struct scenario_scan *s, const char *what, const struct scan_name *choices,
+                struct str word, size_t column, int *ret)
 {
     const char *near;
 
@@ -311,7 +311,8 @@ int scan_choose(struct scan *s, const char *what, const struct scan_name *choice
     return scan_fail(s, column, "unknown %s '%.*s'", what, STR_ARG(str_clip(word, 40)));
 }
 
-int scan_choice(struct scan *s, const char *what, const struct scan_name *choices, int *ret)
+int scan_choice(struct scenario_scan *s, const char *what, const struct scan_name *choices,
+                int *ret)
 {
     size_t start;
 
@@ -322,7 +323,7 @@ int scan_choice(struct scan *s, const char *what, const struct scan_name *choice
 }
 
 /* "key=" at the cursor: returns the key and moves past it; empty when the next word is none. */
-struct str scan_key(struct scan *s)
+struct str scan_key(struct scenario_scan *s)
 {
     struct str rest = str_from(s->line, s->at);
     size_t n = 0;

@@ -16,10 +16,10 @@
 #include "json/json.h"
 #include "llm/auth.h"
 #include "llm/provider.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "slash/slash.h"
 
-struct acp_view *acp_view_of(const struct view *v)
+struct acp_view *acp_view_of(const struct client_view *v)
 {
     return v->own;
 }
@@ -42,7 +42,7 @@ struct acp_view *acp_view_for(struct acp *a, struct rpc_call *call)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(4096);
     const struct json *id = json_get(call->params, "sessionId");
-    struct view *v = client_view(a->client, json_str(id));
+    struct client_view *v = client_view(a->client, json_str(id));
     struct jw w;
 
     if (v)
@@ -281,7 +281,7 @@ static void on_request(struct client *client, struct rpc_call *call)
 
 static void on_notified(struct client *client, struct str method, const struct json *params)
 {
-    struct view *v = client_view(client, json_get_str(params, "sessionId"));
+    struct client_view *v = client_view(client, json_get_str(params, "sessionId"));
 
     if (v && str_is(method, "session/cancel"))
         acp_cancel(acp_view_of(v));
@@ -289,7 +289,7 @@ static void on_notified(struct client *client, struct str method, const struct j
 
 static void on_taken_back(struct client *client, struct rpc_call *call)
 {
-    struct view *v = client_view(client, json_get_str(call->params, "sessionId"));
+    struct client_view *v = client_view(client, json_get_str(call->params, "sessionId"));
 
     if (v && str_is(call->method, "session/prompt"))
         acp_prompt_taken_back(acp_view_of(v), call);
@@ -317,7 +317,7 @@ static void on_client_free(void *own)
     mem_freep(&a);
 }
 
-static void *on_view_new(struct view *view)
+static void *on_view_new(struct client_view *view)
 {
     struct acp_view *v = mem_zalloc(sizeof(*v));
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 
 #define ASK_MAX_CHOICES 6
 
@@ -48,7 +48,7 @@ static void asked_forget(struct acp_asked *a)
     asked_free(a);
 }
 
-void acp_withdrawn(struct view *view, int64_t request)
+void acp_withdrawn(struct client_view *view, int64_t request)
 {
     struct acp_view *v = acp_view_of(view);
 
@@ -70,7 +70,7 @@ void acp_asked_free(struct acp_view *v)
 
 void acp_asks_refuse(struct acp_view *v)
 {
-    struct view *view = v->view;
+    struct client_view *view = v->view;
 
     while (view->asked.len) {
         struct view_ask it = view->asked.ptr[0];
@@ -371,14 +371,14 @@ static bool is_one_choice(const struct json *questions)
            json_len(json_get(q, "options")) <= ASK_MAX_CHOICES;
 }
 
-static void decline(struct view *view, uint64_t id)
+static void decline(struct client_view *view, uint64_t id)
 {
     struct ask_answer no = ASK_ANSWER_INIT;
 
     view_answer(view, id, &no);
 }
 
-void acp_ask(struct view *view, uint64_t id, const struct ask *ask)
+void acp_ask(struct client_view *view, uint64_t id, const struct ask *ask)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct acp_view *v = acp_view_of(view);
@@ -469,7 +469,7 @@ static void set_mode(struct ask_answer *ret, struct str mode)
 static void on_permission(void *arg, const struct json *result, const struct json *error)
 {
     struct acp_asked *a = arg;
-    struct view *view = a->view->view;
+    struct client_view *view = a->view->view;
     uint64_t id = view_take_asked(view, a->request);
     const struct json *outcome = json_get(result, "outcome");
     struct str option = json_get_str(outcome, "optionId");
@@ -537,7 +537,7 @@ static void take_questions(struct acp_asked *a, const struct json *content, stru
 static void on_form(void *arg, const struct json *result, const struct json *error)
 {
     struct acp_asked *a = arg;
-    struct view *view = a->view->view;
+    struct client_view *view = a->view->view;
     uint64_t id = view_take_asked(view, a->request);
     struct str action = json_get_str(result, "action");
     struct ask_answer answer = ASK_ANSWER_INIT;

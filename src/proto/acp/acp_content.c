@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "json/json.h"
 #include "llm/message.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 
 /* "%20" is a blank; false: it is no "file://" with a path of this machine. */
 static bool file_path(struct str uri, struct buf *ret)

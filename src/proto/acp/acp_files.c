@@ -14,7 +14,7 @@
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "sync/mailbox.h"
 
 #define FILES_READ_MS 5000
@@ -82,7 +82,7 @@ static void on_answer(void *arg, const struct json *result, const struct json *e
     mailbox_unref(answer);
 }
 
-static void file_mail_run(struct view *view, struct view_mail *mail)
+static void file_mail_run(struct client_view *view, struct view_mail *mail)
 {
     CLEANUP(buf_release) struct buf params = BUF_INIT(RPC_MAX_OUT);
     struct file_mail *m = (struct file_mail *)mail;
@@ -118,7 +118,7 @@ struct complaint_mail {
     struct buf text;
 };
 
-static void complaint_run(struct view *view, struct view_mail *mail)
+static void complaint_run(struct client_view *view, struct view_mail *mail)
 {
     acp_say_notice(acp_view_of(view), "warning", buf_str(&((struct complaint_mail *)mail)->text));
 }
@@ -134,7 +134,7 @@ static void complaint_release(struct view_mail *mail)
 /* ---- On threads of tools ---- */
 
 static void mail_init(struct view_mail *m, const struct acp_files *f,
-                      void (*run)(struct view *v, struct view_mail *m),
+                      void (*run)(struct client_view *v, struct view_mail *m),
                       void (*release)(struct view_mail *m))
 {
     m->mail.kind = &view_mail_kind;

@@ -1,6 +1,6 @@
 /*
  * acp_options: what the user can choose for a session: mode, model, effort; and which commands
- * there are. The loop's thread; changes are made at the session's desk.
+ * there are. The loop's thread; changes are chores of the session.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "llm/effort.h"
 #include "llm/model.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "slash/slash.h"
 
 static const struct {
@@ -254,7 +254,7 @@ static void change_run(struct call_chore *c)
 static void change_answer(struct call_chore *c)
 {
     struct option_chore *o = (struct option_chore *)c;
-    struct view *view = client_view(c->client, str_of(o->session));
+    struct client_view *view = client_view(c->client, str_of(o->session));
     struct acp_view *v = view ? acp_view_of(view) : NULL;
     struct jw w;
 

@@ -16,7 +16,7 @@
 #include "host/host.h"
 #include "json/json.h"
 #include "llm/message.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "proto/thread_goal.h"
 #include "slash/slash.h"
 
@@ -101,7 +101,7 @@ struct prompt_chore {
     char uuid[ID_UUID_LEN + 1];
 };
 
-/* At the session's desk. The user is asked once about a folder whose settings could do harm; an
+/* A chore of the session. The user is asked once about a folder whose settings could do harm; an
  * unanswered question counts as no. */
 static void send_run(struct call_chore *c)
 {
@@ -137,7 +137,7 @@ static void cancel_prompt(struct acp_view *v, struct acp_prompt *p)
 static void send_answer(struct call_chore *c)
 {
     struct prompt_chore *chore = (struct prompt_chore *)c;
-    struct view *view = client_view(c->client, str_of(chore->session));
+    struct client_view *view = client_view(c->client, str_of(chore->session));
     struct acp_view *v = view ? acp_view_of(view) : NULL;
     struct acp_prompt *p = v ? find_prompt(v, str_of(chore->uuid)) : NULL;
 
@@ -154,7 +154,7 @@ static void send_answer(struct call_chore *c)
 static void send_release(struct call_chore *c)
 {
     struct prompt_chore *chore = (struct prompt_chore *)c;
-    struct view *view = client_view(c->client, str_of(chore->session));
+    struct client_view *view = client_view(c->client, str_of(chore->session));
     struct acp_view *v = view ? acp_view_of(view) : NULL;
     struct acp_prompt *p = v ? find_prompt(v, str_of(chore->uuid)) : NULL;
 

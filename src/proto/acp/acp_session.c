@@ -10,11 +10,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
-#include "host/replay.h"
+#include "host/record/replay.h"
 #include "json/json.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "store/index.h"
 #include "store/remove.h"
 
@@ -69,7 +69,7 @@ static void answer_opened(struct acp_view *v, struct rpc_call *call, enum acp_op
     view_pump(v->view);
 }
 
-/* A transcript told again: read at the desk, shown on the loop. */
+/* A transcript told again: read as a chore, shown on the loop. */
 struct load_chore {
     struct call_chore base;
     char session[ID_UUID_LEN + 1];
@@ -91,7 +91,7 @@ static void load_run(struct call_chore *c)
 static void load_answer(struct call_chore *c)
 {
     struct load_chore *l = (struct load_chore *)c;
-    struct view *view = client_view(c->client, str_of(l->session));
+    struct client_view *view = client_view(c->client, str_of(l->session));
     struct acp_view *v = view ? acp_view_of(view) : NULL;
 
     if (!v) {
@@ -149,7 +149,7 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
     struct acp_opening *o = arg;
     struct client *c = o->client;
     bool is_wanted = live && !c->is_closed && !c->is_ended;
-    struct view *view;
+    struct client_view *view;
 
     if (!live) {
         refuse_open(o, holder, err);

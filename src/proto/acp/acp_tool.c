@@ -19,7 +19,7 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 
 static const struct {
     const char *tool, *kind;

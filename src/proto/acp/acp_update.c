@@ -10,7 +10,7 @@
 #include "goal/report/told.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/acp/inside.h"
+#include "proto/acp/acp_state.h"
 #include "proto/thread_goal.h"
 
 struct jw *acp_begin(struct acp_update *u, struct acp_view *v, const char *kind)
@@ -277,7 +277,7 @@ static void on_tool(struct acp_view *v, const struct event *e)
         acp_tool_done(v, e);
 }
 
-void acp_event(struct view *view, const struct event *e)
+void acp_event(struct client_view *view, const struct event *e)
 {
     struct acp_view *v = acp_view_of(view);
     bool is_main = identity_is_main(&e->by);

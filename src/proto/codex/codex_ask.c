@@ -11,7 +11,7 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 
 enum ask_form {
     FORM_COMMAND,
@@ -79,7 +79,7 @@ static void asked_forget(struct codex_asked *a)
     say_resolved(v, request);
 }
 
-void codex_withdrawn(struct view *view, int64_t request)
+void codex_withdrawn(struct client_view *view, int64_t request)
 {
     struct codex_view *v = codex_view_of(view);
 
@@ -93,7 +93,7 @@ void codex_withdrawn(struct view *view, int64_t request)
 
 void codex_asks_refuse(struct codex_view *v)
 {
-    struct view *view = v->view;
+    struct client_view *view = v->view;
 
     while (view->asked.len) {
         struct view_ask it = view->asked.ptr[0];
@@ -114,7 +114,7 @@ static void on_form(void *arg, const struct json *result, const struct json *err
 
 static struct str turn_of(const struct codex_view *v)
 {
-    const struct turn *t = items_running(&v->items);
+    const struct codex_turn *t = items_running(&v->items);
 
     return t ? buf_str(&t->id) : buf_str(&v->started);
 }
@@ -287,7 +287,7 @@ static void send_form(struct codex_asked *a, const struct json *input, struct bu
         rpc_ask(v->app->client->rpc, "mcpServer/elicitation/request", buf_str(params), on_form, a);
 }
 
-void codex_ask(struct view *view, uint64_t id, const struct ask *ask)
+void codex_ask(struct client_view *view, uint64_t id, const struct ask *ask)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf params = BUF_INIT(RPC_MAX_OUT);
@@ -357,7 +357,7 @@ static void take_rules(struct codex_asked *a, const char *destination, struct bu
 static void on_decision(void *arg, const struct json *result, const struct json *error)
 {
     struct codex_asked *a = arg;
-    struct view *view = a->view->view;
+    struct client_view *view = a->view->view;
     uint64_t id = view_take_asked(view, a->request);
     const struct json *decision = error ? NULL : json_get(result, "decision");
     struct ask_answer answer = ASK_ANSWER_INIT;
@@ -380,7 +380,7 @@ static void on_answers(void *arg, const struct json *result, const struct json *
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct codex_asked *a = arg;
-    struct view *view = a->view->view;
+    struct client_view *view = a->view->view;
     uint64_t id = view_take_asked(view, a->request);
     const struct json *answers = json_get(result, "answers");
     const struct json *input = NULL;
@@ -418,7 +418,7 @@ static void on_answers(void *arg, const struct json *result, const struct json *
 static void on_form(void *arg, const struct json *result, const struct json *error)
 {
     struct codex_asked *a = arg;
-    struct view *view = a->view->view;
+    struct client_view *view = a->view->view;
     uint64_t id = view_take_asked(view, a->request);
     struct str action = json_get_str(result, "action");
     struct ask_answer answer = ASK_ANSWER_INIT;

@@ -1,6 +1,6 @@
 /*
  * codex_goal: thread/goal/set, get and clear, and what becomes of a goal. The loop's thread; a goal
- * is changed at its session's desk, by the rules of /goal (goal_do()).
+ * is changed as a chore of its session, by the rules of /goal (goal_do()).
  */
 #include <string.h>
 
@@ -15,9 +15,9 @@
 #include "goal/goal.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 #include "proto/thread_goal.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "store/index.h"
 #include "sync/cancel.h"
 
@@ -79,7 +79,7 @@ struct goal_chore {
 /* All clients that see the thread get a set, also of one that changed nothing. */
 static void say_to_all(struct client *c, void *arg)
 {
-    struct view *view = client_view(c, str_of(arg));
+    struct client_view *view = client_view(c, str_of(arg));
     struct codex_view *v = view ? codex_view_of(view) : NULL;
 
     if (!v)
@@ -93,7 +93,7 @@ static void say_to_all(struct client *c, void *arg)
 
 static void say_cleared(struct client *c, void *arg)
 {
-    struct view *view = client_view(c, str_of(arg));
+    struct client_view *view = client_view(c, str_of(arg));
 
     if (!view)
         return;
@@ -104,7 +104,7 @@ static void say_cleared(struct client *c, void *arg)
 
 static void hold(struct client *c, void *arg)
 {
-    struct view *view = client_view(c, str_of(arg));
+    struct client_view *view = client_view(c, str_of(arg));
 
     if (view)
         view->is_held = true; /* the answer comes before what it changes */

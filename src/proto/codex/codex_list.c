@@ -13,11 +13,11 @@
 #include "guard/permit.h"
 #include "host/host.h"
 #include "host/mcp.h"
-#include "host/replay.h"
+#include "host/record/replay.h"
 #include "json/json.h"
 #include "llm/effort.h"
 #include "llm/model.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 #include "slash/slash.h"
 #include "store/index.h"
 #include "store/remove.h"
@@ -273,7 +273,7 @@ void codex_thread_delete(struct codex *a, struct rpc_call *call)
 {
     struct call_chore *c;
     struct live *live;
-    struct view *v;
+    struct client_view *v;
     struct str id;
 
     if (!codex_thread_id(call, &id))
@@ -392,8 +392,8 @@ void codex_turns_list(struct codex *a, struct rpc_call *call)
 }
 
 struct placed {
-    const struct turn *turn;
-    const struct item *item;
+    const struct codex_turn *turn;
+    const struct codex_item *item;
 };
 
 static void items_run(struct call_chore *c)
@@ -581,7 +581,7 @@ void codex_mcp_list(struct codex *a, struct rpc_call *call)
 {
     CLEANUP(buf_release) struct buf servers = BUF_INIT(CODEX_MAX_TEXT);
     CLEANUP(buf_release) struct buf out = BUF_INIT(CODEX_MAX_TEXT);
-    struct view *v = client_view(a->client, json_get_str(call->params, "threadId"));
+    struct client_view *v = client_view(a->client, json_get_str(call->params, "threadId"));
 
     if (!v && a->client->views.len)
         v = a->client->views.ptr[0];

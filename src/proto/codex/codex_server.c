@@ -11,10 +11,10 @@
 #include "conf/conf.h"
 #include "host/host.h"
 #include "json/json.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 #include "sync/cancel.h"
 
-struct codex_view *codex_view_of(const struct view *v)
+struct codex_view *codex_view_of(const struct client_view *v)
 {
     return v->own;
 }
@@ -48,7 +48,7 @@ bool codex_thread_id(struct rpc_call *call, struct str *ret)
 
 struct codex_view *codex_view_for(struct codex *a, struct rpc_call *call)
 {
-    struct view *v;
+    struct client_view *v;
     struct str id;
 
     if (!codex_thread_id(call, &id))
@@ -221,7 +221,7 @@ static void on_client_free(void *own)
     mem_freep(&a);
 }
 
-static void *on_view_new(struct view *view)
+static void *on_view_new(struct client_view *view)
 {
     struct codex_view *v = mem_zalloc(sizeof(*v));
 

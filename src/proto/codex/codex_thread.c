@@ -12,13 +12,13 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/permit.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
-#include "host/replay.h"
+#include "host/record/replay.h"
 #include "json/json.h"
 #include "llm/effort.h"
 #include "llm/message.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 #include "slash/slash.h"
 #include "store/index.h"
 
@@ -328,7 +328,7 @@ struct codex_opening {
     enum codex_open how;
 };
 
-/* The stored data of a thread: read at its desk. */
+/* The stored data of a thread: read as a chore of its session. */
 struct opened_chore {
     struct call_chore base;
     char session[ID_UUID_LEN + 1];
@@ -400,7 +400,7 @@ static void say_warning(struct codex_view *v, struct str text)
 static void opened_answer(struct call_chore *c)
 {
     struct opened_chore *o = (struct opened_chore *)c;
-    struct view *view = client_view(c->client, str_of(o->session));
+    struct client_view *view = client_view(c->client, str_of(o->session));
     struct codex_view *v = view ? codex_view_of(view) : NULL;
     struct err err = {0};
     struct strv *notes;
@@ -436,7 +436,7 @@ static void opened_answer(struct call_chore *c)
 static void opened_failed(struct call_chore *c)
 {
     struct opened_chore *o = (struct opened_chore *)c;
-    struct view *view = client_view(c->client, str_of(o->session));
+    struct client_view *view = client_view(c->client, str_of(o->session));
 
     rpc_refuse(TAKE_PTR(c->call), codex_code(&c->err), str_of(c->err.text), STR(""));
     if (view)
@@ -451,7 +451,7 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
     const struct json *config = json_get(o->call->params, "config");
     bool is_wanted = live && !c->is_closed && !c->is_ended;
     struct opened_chore *chore;
-    struct view *view;
+    struct client_view *view;
 
     (void)holder;
     if (!live && err->code == ERR_BUSY) {
@@ -586,7 +586,7 @@ static void on_unsubscribed(void *arg)
 
 void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call)
 {
-    struct view *v;
+    struct client_view *v;
     struct live *live;
     struct str id;
 
@@ -620,7 +620,7 @@ struct named {
 static void say_name(struct client *c, void *arg)
 {
     const struct named *named = arg;
-    struct view *view = client_view(c, str_of(named->session));
+    struct client_view *view = client_view(c, str_of(named->session));
     struct codex_note n;
 
     if (!view)

@@ -16,7 +16,7 @@
 #include "json/json.h"
 #include "llm/effort.h"
 #include "llm/message.h"
-#include "proto/codex/inside.h"
+#include "proto/codex/codex_state.h"
 #include "proto/thread_goal.h"
 #include "slash/slash.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- Out ---- */
 
-static void write_turn_note(struct codex_view *v, const char *method, const struct turn *t,
+static void write_turn_note(struct codex_view *v, const char *method, const struct codex_turn *t,
                             enum turn_view how)
 {
     struct codex_note n;
@@ -55,7 +55,7 @@ void codex_say_status(struct codex_view *v)
     codex_end(&n);
 }
 
-static void on_turn_started(void *arg, const struct turn *t)
+static void on_turn_started(void *arg, const struct codex_turn *t)
 {
     struct codex_view *v = arg;
 
@@ -65,8 +65,8 @@ static void on_turn_started(void *arg, const struct turn *t)
     write_turn_note(v, "turn/started", t, TURN_BARE);
 }
 
-static void say_item(struct codex_view *v, const char *method, const struct turn *t,
-                     const struct item *it)
+static void say_item(struct codex_view *v, const char *method, const struct codex_turn *t,
+                     const struct codex_item *it)
 {
     bool is_done = it->status != ITEM_RUNNING;
     struct codex_note n;
@@ -84,7 +84,7 @@ static void say_item(struct codex_view *v, const char *method, const struct turn
     codex_end(&n);
 }
 
-static void on_item_started(void *arg, const struct turn *t, const struct item *it)
+static void on_item_started(void *arg, const struct codex_turn *t, const struct codex_item *it)
 {
     say_item(arg, "item/started", t, it);
     if (it->kind == ITEM_REASONING) {
@@ -98,7 +98,8 @@ static void on_item_started(void *arg, const struct turn *t, const struct item *
     }
 }
 
-static void on_item_delta(void *arg, const struct turn *t, const struct item *it, struct str delta)
+static void on_item_delta(void *arg, const struct codex_turn *t, const struct codex_item *it,
+                          struct str delta)
 {
     struct codex_note n;
     struct jw *w = codex_begin(&n, arg,
@@ -114,7 +115,7 @@ static void on_item_delta(void *arg, const struct turn *t, const struct item *it
     codex_end(&n);
 }
 
-static void on_item_completed(void *arg, const struct turn *t, const struct item *it)
+static void on_item_completed(void *arg, const struct codex_turn *t, const struct codex_item *it)
 {
     say_item(arg, "item/completed", t, it);
 }
@@ -126,7 +127,7 @@ static bool is_over(void *arg, const struct event *e)
     return !thread_goal_goes_on(v->view->live->host, e->report);
 }
 
-static void on_turn_completed(void *arg, const struct turn *t)
+static void on_turn_completed(void *arg, const struct codex_turn *t)
 {
     struct codex_view *v = arg;
 
@@ -160,7 +161,7 @@ void codex_items_init(struct codex_view *v)
 
 static struct str turn_id(const struct codex_view *v)
 {
-    const struct turn *t = items_running(&v->items);
+    const struct codex_turn *t = items_running(&v->items);
 
     return t ? buf_str(&t->id) : buf_str(&v->started);
 }
@@ -257,7 +258,7 @@ static void say_notice(struct codex_view *v, const struct event *e)
     codex_end(&n);
 }
 
-void codex_event(struct view *view, const struct event *e)
+void codex_event(struct client_view *view, const struct event *e)
 {
     struct codex_view *v = codex_view_of(view);
     bool is_main = identity_is_main(&e->by);
@@ -269,7 +270,7 @@ void codex_event(struct view *view, const struct event *e)
         codex_say_goal(v, turn_id(v));
         v->in_turn = false;
         if (is_over(v, e)) {
-            struct turn *t = items_running(&v->items);
+            struct codex_turn *t = items_running(&v->items);
 
             if (t) {
                 t->status = TURN_COMPLETED; /* for the status alone */
@@ -438,7 +439,7 @@ static void send_nothing(struct call_chore *c)
 static void send_failed(struct call_chore *c)
 {
     struct turn_chore *t = (struct turn_chore *)c;
-    struct view *view = client_view(c->client, str_of(t->session));
+    struct client_view *view = client_view(c->client, str_of(t->session));
     struct codex_view *v = view ? codex_view_of(view) : NULL;
     struct codex_note n;
     struct jw *w;
@@ -500,7 +501,7 @@ static void send_input(struct codex_view *v, const struct json *params, struct m
 static void answer_turn(struct rpc_call *call, struct str id)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(4096);
-    struct turn t = {.id = {.ptr = (char *)id.ptr, .len = id.len}};
+    struct codex_turn t = {.id = {.ptr = (char *)id.ptr, .len = id.len}};
     struct jw w;
 
     jw_init(&w, &out, JW_CLEAN);

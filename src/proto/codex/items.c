@@ -12,7 +12,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 
-static void item_free(struct item *it)
+static void item_free(struct codex_item *it)
 {
     buf_release(&it->id);
     buf_release(&it->name);
@@ -22,7 +22,7 @@ static void item_free(struct item *it)
     mem_freep(&it);
 }
 
-static void turn_free(struct turn *t)
+static void turn_free(struct codex_turn *t)
 {
     VEC_EACH(&t->items, it) {
         item_free(*it);
@@ -44,9 +44,9 @@ void items_release(struct items *s)
     buf_release(&s->answer);
 }
 
-struct turn *items_running(const struct items *s)
+struct codex_turn *items_running(const struct items *s)
 {
-    struct turn *t = s->turns.len ? s->turns.ptr[s->turns.len - 1] : NULL;
+    struct codex_turn *t = s->turns.len ? s->turns.ptr[s->turns.len - 1] : NULL;
 
     return t && t->status == TURN_RUNNING ? t : NULL;
 }
@@ -64,7 +64,7 @@ static enum item_kind kind_of(struct str tool)
     return str_is(tool, "WebSearch") ? ITEM_SEARCH : ITEM_TOOL;
 }
 
-static struct item *find_item(const struct turn *t, struct str id)
+static struct codex_item *find_item(const struct codex_turn *t, struct str id)
 {
     for (size_t i = t ? t->items.len : 0; i > 0; i--) {
         if (id.len && str_eq(id, buf_str(&t->items.ptr[i - 1]->id)))
@@ -73,10 +73,10 @@ static struct item *find_item(const struct turn *t, struct str id)
     return NULL;
 }
 
-static struct item *begin_item(struct items *s, struct turn *t, enum item_kind kind, struct str id,
-                               int64_t now_ms)
+static struct codex_item *begin_item(struct items *s, struct codex_turn *t, enum item_kind kind,
+                                     struct str id, int64_t now_ms)
 {
-    struct item *it = mem_zalloc(sizeof(*it));
+    struct codex_item *it = mem_zalloc(sizeof(*it));
 
     it->kind = kind;
     it->started_ms = now_ms;
@@ -91,14 +91,14 @@ static struct item *begin_item(struct items *s, struct turn *t, enum item_kind k
     return it;
 }
 
-static void say_started(struct items *s, struct turn *t, struct item *it)
+static void say_started(struct items *s, struct codex_turn *t, struct codex_item *it)
 {
     if (s->item_started)
         s->item_started(s->arg, t, it);
 }
 
-static void end_item(struct items *s, struct turn *t, struct item *it, enum item_status status,
-                     int64_t now_ms)
+static void end_item(struct items *s, struct codex_turn *t, struct codex_item *it,
+                     enum item_status status, int64_t now_ms)
 {
     if (it->status != ITEM_RUNNING)
         return;
@@ -111,10 +111,10 @@ static void end_item(struct items *s, struct turn *t, struct item *it, enum item
 }
 
 /* One that is whole at once. */
-static void whole_item(struct items *s, struct turn *t, enum item_kind kind, const struct event *e,
-                       struct str text)
+static void whole_item(struct items *s, struct codex_turn *t, enum item_kind kind,
+                       const struct event *e, struct str text)
 {
-    struct item *it = begin_item(s, t, kind, e->id.len ? e->id : str_of(e->uuid), e->time_ms);
+    struct codex_item *it = begin_item(s, t, kind, e->id.len ? e->id : str_of(e->uuid), e->time_ms);
 
     buf_add(&it->text, text);
     buf_add(&it->input, e->json);
@@ -124,9 +124,9 @@ static void whole_item(struct items *s, struct turn *t, enum item_kind kind, con
 
 /* ---- Turns ---- */
 
-static struct turn *begin_turn(struct items *s, struct str id, int64_t now_ms)
+static struct codex_turn *begin_turn(struct items *s, struct str id, int64_t now_ms)
 {
-    struct turn *t = items_running(s);
+    struct codex_turn *t = items_running(s);
 
     if (t) /* the next round of the same */
         return t;
@@ -145,7 +145,7 @@ static struct turn *begin_turn(struct items *s, struct str id, int64_t now_ms)
 static void end_turn(struct items *s, const struct event *e)
 {
     const struct turn_report *r = e->report;
-    struct turn *t = items_running(s);
+    struct codex_turn *t = items_running(s);
 
     if (!t || (s->is_over && !s->is_over(s->arg, e)))
         return;
@@ -172,11 +172,11 @@ static void end_turn(struct items *s, const struct event *e)
 
 /* ---- Events ---- */
 
-static void on_block(struct items *s, struct turn *t, const struct event *e)
+static void on_block(struct items *s, struct codex_turn *t, const struct event *e)
 {
     CLEANUP(buf_release) struct buf id = BUF_INIT(4096);
     bool is_text = e->block == BLOCK_TEXT;
-    struct item *it;
+    struct codex_item *it;
 
     if (!is_text && e->block != BLOCK_THINKING)
         return;
@@ -204,9 +204,9 @@ static bool is_answer(const struct event *e)
     return str_is(e->name, "StructuredOutput");
 }
 
-static void say_answer(struct items *s, struct turn *t, const struct event *e)
+static void say_answer(struct items *s, struct codex_turn *t, const struct event *e)
 {
-    struct item *it = begin_item(s, t, ITEM_AGENT, e->id, e->time_ms);
+    struct codex_item *it = begin_item(s, t, ITEM_AGENT, e->id, e->time_ms);
 
     say_started(s, t, it);
     buf_add(&it->text, buf_str(&s->answer));
@@ -215,9 +215,9 @@ static void say_answer(struct items *s, struct turn *t, const struct event *e)
     end_item(s, t, it, ITEM_COMPLETED, e->time_ms);
 }
 
-static void on_tool_started(struct items *s, struct turn *t, const struct event *e)
+static void on_tool_started(struct items *s, struct codex_turn *t, const struct event *e)
 {
-    struct item *it = find_item(t, e->id);
+    struct codex_item *it = find_item(t, e->id);
 
     if (is_answer(e)) {
         if (!s->answer.max)
@@ -234,9 +234,9 @@ static void on_tool_started(struct items *s, struct turn *t, const struct event 
     say_started(s, t, it);
 }
 
-static void on_tool_progress(struct items *s, struct turn *t, const struct event *e)
+static void on_tool_progress(struct items *s, struct codex_turn *t, const struct event *e)
 {
-    struct item *it = find_item(t, e->id);
+    struct codex_item *it = find_item(t, e->id);
     struct str had;
     struct str delta = e->text;
 
@@ -266,9 +266,9 @@ static int64_t exit_code(const struct event *e)
     return e->is_error ? 1 : 0;
 }
 
-static void on_tool_done(struct items *s, struct turn *t, const struct event *e)
+static void on_tool_done(struct items *s, struct codex_turn *t, const struct event *e)
 {
-    struct item *it;
+    struct codex_item *it;
 
     if (is_answer(e)) {
         if (!e->is_error)
@@ -293,7 +293,7 @@ static void on_tool_done(struct items *s, struct turn *t, const struct event *e)
 
 void items_event(struct items *s, const struct event *e)
 {
-    struct turn *t = items_running(s);
+    struct codex_turn *t = items_running(s);
 
     if (!identity_is_main(&e->by))
         return;
@@ -377,7 +377,7 @@ static void write_text_list(struct jw *w, const char *key, struct str text)
     jw_array_end(w);
 }
 
-static void write_user(const struct item *it, struct jw *w)
+static void write_user(const struct codex_item *it, struct jw *w)
 {
     jw_kcstr(w, "clientId", NULL);
     jw_key(w, "content");
@@ -392,7 +392,7 @@ static void write_user(const struct item *it, struct jw *w)
     jw_array_end(w);
 }
 
-static void write_agent(const struct item *it, struct jw *w)
+static void write_agent(const struct codex_item *it, struct jw *w)
 {
     jw_kstr(w, "text", it->status == ITEM_RUNNING ? STR("") : buf_str(&it->text));
     write_null(w, "phase");
@@ -401,7 +401,7 @@ static void write_agent(const struct item *it, struct jw *w)
     write_null(w, "questions");
 }
 
-static void write_command(const struct item *it, const char *dir, const struct json *input,
+static void write_command(const struct codex_item *it, const char *dir, const struct json *input,
                           struct jw *w)
 {
     struct str command = json_get_str(input, "command");
@@ -450,7 +450,7 @@ static void add_hunks(const struct json *hunks, struct buf *ret)
 }
 
 /* The planned changes, and at the end the actual ones. */
-static void write_files(const struct item *it, const char *dir, const struct json *input,
+static void write_files(const struct codex_item *it, const char *dir, const struct json *input,
                         struct jw *w)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -501,7 +501,7 @@ static void write_arguments(const struct json *input, struct jw *w)
 }
 
 /* "mcp__server__tool" */
-static void write_mcp(const struct item *it, const struct json *input, struct jw *w)
+static void write_mcp(const struct codex_item *it, const struct json *input, struct jw *w)
 {
     struct str rest = str_from(buf_str(&it->name), strlen("mcp__"));
     size_t at = str_find(rest, STR("__"));
@@ -541,7 +541,7 @@ static void write_mcp(const struct item *it, const struct json *input, struct jw
         jw_null(w);
 }
 
-static void write_tool(const struct item *it, const struct json *input, struct jw *w)
+static void write_tool(const struct codex_item *it, const struct json *input, struct jw *w)
 {
     bool is_done = it->status != ITEM_RUNNING;
 
@@ -572,7 +572,7 @@ static void write_tool(const struct item *it, const struct json *input, struct j
         jw_null(w);
 }
 
-static void write_hook(const struct item *it, struct jw *w)
+static void write_hook(const struct codex_item *it, struct jw *w)
 {
     jw_key(w, "fragments");
     jw_array(w);
@@ -583,7 +583,7 @@ static void write_hook(const struct item *it, struct jw *w)
     jw_array_end(w);
 }
 
-void item_write(const struct item *it, const char *dir, struct jw *w)
+void item_write(const struct codex_item *it, const char *dir, struct jw *w)
 {
     static const char *const types[] = {
         [ITEM_USER] = "userMessage",
@@ -646,7 +646,7 @@ void item_write(const struct item *it, const char *dir, struct jw *w)
     jw_object_end(w);
 }
 
-void turn_write_error(const struct turn *t, struct jw *w)
+void turn_write_error(const struct codex_turn *t, struct jw *w)
 {
     static const struct {
         const char *category, *info;
@@ -683,7 +683,7 @@ static void write_seconds(struct jw *w, const char *key, int64_t ms)
         jw_null(w);
 }
 
-void turn_write(const struct turn *t, const char *dir, enum turn_view view, struct jw *w)
+void turn_write(const struct codex_turn *t, const char *dir, enum turn_view view, struct jw *w)
 {
     static const char *const names[] = {
         [TURN_RUNNING] = "inProgress",
@@ -691,7 +691,7 @@ void turn_write(const struct turn *t, const char *dir, enum turn_view view, stru
         [TURN_INTERRUPTED] = "interrupted",
         [TURN_FAILED] = "failed",
     };
-    const struct item *last = NULL;
+    const struct codex_item *last = NULL;
 
     jw_object(w);
     jw_kstr(w, "id", buf_str(&t->id));

@@ -1,9 +1,9 @@
 /*
  * What happens in a thread as Codex clients know it: turns, and items in them.
  *
- * Takes the events of a running session or of a replayed transcript (host/replay.h), and reports
- * turns and items as they begin, change and end. A caller that wants a list keeps the turns; else
- * each is dropped when it has ended. Pure; one thread.
+ * Takes the events of a running session or of a replayed transcript (host/record/replay.h), and
+ * reports turns and items as they begin, change and end. A caller that wants a list keeps the
+ * turns; else each is dropped when it has ended. Pure; one thread.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ enum item_status {
     ITEM_DECLINED,
 };
 
-struct item {
+struct codex_item {
     enum item_kind kind;
     enum item_status status;
     struct buf id, name;
@@ -57,9 +57,9 @@ enum turn_status {
     TURN_FAILED,
 };
 
-struct turn {
+struct codex_turn {
     struct buf id;
-    VEC(struct item *) items;
+    VEC(struct codex_item *) items;
     enum turn_status status;
     struct buf error, category;
     int http;
@@ -70,31 +70,32 @@ struct items {
     const char *dir; /* of the session; lent */
     bool keeps;      /* turns that have ended */
     /* NULL: not needed. The arguments are lent. */
-    void (*turn_started)(void *arg, const struct turn *t);
-    void (*item_started)(void *arg, const struct turn *t, const struct item *it);
-    void (*item_delta)(void *arg, const struct turn *t, const struct item *it, struct str delta);
-    void (*item_completed)(void *arg, const struct turn *t, const struct item *it);
+    void (*turn_started)(void *arg, const struct codex_turn *t);
+    void (*item_started)(void *arg, const struct codex_turn *t, const struct codex_item *it);
+    void (*item_delta)(void *arg, const struct codex_turn *t, const struct codex_item *it,
+                       struct str delta);
+    void (*item_completed)(void *arg, const struct codex_turn *t, const struct codex_item *it);
     /* is_over: whether a turn of the agent ends the turn that clients see. NULL: it does. */
     bool (*is_over)(void *arg, const struct event *e);
-    void (*turn_completed)(void *arg, const struct turn *t);
+    void (*turn_completed)(void *arg, const struct codex_turn *t);
     void *arg;
-    VEC(struct turn *) turns; /* the last one may run */
-    struct buf message;       /* id of the answer that is being said */
-    struct buf answer;        /* in the form that the client wants, as the call has it */
-    size_t blocks;            /* of it, so far */
+    VEC(struct codex_turn *) turns; /* the last one may run */
+    struct buf message;             /* id of the answer that is being said */
+    struct buf answer;              /* in the form that the client wants, as the call has it */
+    size_t blocks;                  /* of it, so far */
 };
 
 void items_release(struct items *s);
 void items_event(struct items *s, const struct event *e);
-struct turn *items_running(const struct items *s); /* NULL: none runs */
+struct codex_turn *items_running(const struct items *s); /* NULL: none runs */
 
 /* Objects. with_items: all of them; else those of the summary (the last message). */
-void item_write(const struct item *it, const char *dir, struct jw *w);
+void item_write(const struct codex_item *it, const char *dir, struct jw *w);
 enum turn_view {
     TURN_BARE,    /* items [] */
     TURN_SUMMARY, /* the last message */
     TURN_FULL,
 };
-void turn_write(const struct turn *t, const char *dir, enum turn_view view, struct jw *w);
+void turn_write(const struct codex_turn *t, const char *dir, enum turn_view view, struct jw *w);
 /* {message, codexErrorInfo, additionalDetails} */
-void turn_write_error(const struct turn *t, struct jw *w);
+void turn_write_error(const struct codex_turn *t, struct jw *w);

@@ -19,7 +19,7 @@
 #include "base/secret.h"
 #include "base/vec.h"
 #include "host/asks.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -40,7 +40,7 @@
 #define HTTP_TOKEN 40
 #define HTTP_SESSION 32
 
-struct session {
+struct http_session {
     char id[HTTP_SESSION + 1];
     struct serve_peer *peer;
     unsigned users;
@@ -48,19 +48,19 @@ struct session {
     int64_t used_ms;
 };
 
-struct listener {
+struct http_listener {
     struct serve *serve;
     const struct serve_http *spec;
     struct cancel *cancel;
     char token[HTTP_TOKEN + 1];
     struct serve_peer *common; /* of messages that belong to no session */
     struct gate gate;
-    unsigned conns;                 /* threads; under the gate, like what follows */
-    VEC(struct session *) sessions; /* the oldest first */
+    unsigned conns;                      /* threads; under the gate, like what follows */
+    VEC(struct http_session *) sessions; /* the oldest first */
 };
 
 struct http_conn {
-    struct listener *listener;
+    struct http_listener *listener;
     int fd;
     struct buf in; /* head and body */
     size_t head;   /* its length, with the empty line */
@@ -250,9 +250,9 @@ static bool knows_token(const struct http_conn *c)
 
 /* ---- Sessions ---- */
 
-static struct session *session_hold(struct listener *l, struct str id)
+static struct http_session *session_hold(struct http_listener *l, struct str id)
 {
-    struct session *found = NULL;
+    struct http_session *found = NULL;
 
     gate_take(&l->gate);
     VEC_EACH(&l->sessions, s) {
@@ -267,14 +267,14 @@ static struct session *session_hold(struct listener *l, struct str id)
     return found;
 }
 
-static void session_end(struct session *s)
+static void session_end(struct http_session *s)
 {
     serve_peer_free(s->peer);
     mem_freep(&s);
 }
 
 /* Out of the list when it is over and unused. */
-static void session_drop(struct listener *l, struct session *s)
+static void session_drop(struct http_listener *l, struct http_session *s)
 {
     bool ends;
 
@@ -292,10 +292,10 @@ static void session_drop(struct listener *l, struct session *s)
 }
 
 /* The one that was idle longest makes room. NULL: all are in use. */
-static struct session *session_new(struct listener *l)
+static struct http_session *session_new(struct http_listener *l)
 {
-    struct session *s = mem_zalloc(sizeof(*s));
-    struct session *old = NULL;
+    struct http_session *s = mem_zalloc(sizeof(*s));
+    struct http_session *old = NULL;
     size_t at = 0;
 
     id_fill(s->id, HTTP_SESSION);
@@ -366,10 +366,10 @@ static void conn_modern(struct http_conn *c, const struct json *m)
 
 static void conn_message(struct http_conn *c, const struct json *m)
 {
-    struct listener *l = c->listener;
+    struct http_listener *l = c->listener;
     struct str id = one_header(c, "mcp-session-id");
     bool begins = str_is(json_get_str(m, "method"), "initialize");
-    struct session *s;
+    struct http_session *s;
 
     if (serve_kind(m) == SERVE_BAD) {
         conn_refuse(c, 400, "Bad Request", "Invalid request");
@@ -398,7 +398,7 @@ static void conn_message(struct http_conn *c, const struct json *m)
 
 static void conn_delete(struct http_conn *c)
 {
-    struct session *s = session_hold(c->listener, one_header(c, "mcp-session-id"));
+    struct http_session *s = session_hold(c->listener, one_header(c, "mcp-session-id"));
 
     if (!s) {
         conn_refuse(c, 404, "Not Found", "There is no such session");
@@ -494,7 +494,7 @@ static void conn_serve(struct http_conn *c)
 static void conn_thread(void *arg)
 {
     struct http_conn *c = arg;
-    struct listener *l = c->listener;
+    struct http_listener *l = c->listener;
     int64_t until_ms;
 
     conn_serve(c);
@@ -514,7 +514,7 @@ static void conn_thread(void *arg)
     gate_give(&l->gate);
 }
 
-static void take_conn(struct listener *l, int fd)
+static void take_conn(struct http_listener *l, int fd)
 {
     struct http_conn *c = mem_zalloc(sizeof(*c));
     bool may;
@@ -576,7 +576,7 @@ static int listen_at(const char *address, struct buf *ret_url, struct err *err)
 }
 
 /* A new one each time, for those who can read the user's files. */
-static int make_token(struct listener *l, struct buf *ret_path, struct err *err)
+static int make_token(struct http_listener *l, struct buf *ret_path, struct err *err)
 {
     CLEANUP(mem_freep) char *path = path_join(l->spec->home, "mcp-serve.token");
     CLEANUP(buf_release) struct buf line = BUF_INIT(100);
@@ -591,7 +591,7 @@ static int make_token(struct listener *l, struct buf *ret_path, struct err *err)
     return 0;
 }
 
-static void listener_end(struct listener *l)
+static void listener_end(struct http_listener *l)
 {
     gate_take(&l->gate);
     while (l->conns)
@@ -608,7 +608,7 @@ static void listener_end(struct listener *l)
 int serve_http(struct serve *serve, const struct serve_http *spec, struct cancel *cancel,
                struct err *err)
 {
-    struct listener l = {.serve = serve, .spec = spec, .cancel = cancel};
+    struct http_listener l = {.serve = serve, .spec = spec, .cancel = cancel};
     CLEANUP(buf_release) struct buf url = BUF_INIT(200);
     CLEANUP(buf_release) struct buf path = BUF_INIT(8192);
     CLEANUP(buf_release) struct buf line = BUF_INIT(16 << 10);

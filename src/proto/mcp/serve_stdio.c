@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "host/conn.h"
+#include "host/socket/conn.h"
 #include "json/json.h"
 #include "proto/mcp/serve.h"
 #include "sync/cancel.h"

@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/asks.h"
-#include "host/feed.h"
-#include "host/server.h"
+#include "host/events/feed.h"
+#include "host/socket/server.h"
 #include "json/json.h"
 #include "slash/slash.h"
 #include "sync/cancel.h"
@@ -66,7 +66,7 @@ void client_unref(struct client *c)
     mem_freep(&c);
 }
 
-struct view *client_view(const struct client *c, struct str session)
+struct client_view *client_view(const struct client *c, struct str session)
 {
     VEC_EACH(&c->views, v) {
         if (str_is(session, (*v)->live->id))
@@ -84,9 +84,9 @@ void client_each(const struct client *c, void (*fn)(struct client *c, void *arg)
 
 /* ---- Views ---- */
 
-struct view *view_new(struct client *c, struct live *l, uint64_t from)
+struct client_view *view_new(struct client *c, struct live *l, uint64_t from)
 {
-    struct view *v = mem_zalloc(sizeof(*v));
+    struct client_view *v = mem_zalloc(sizeof(*v));
     struct mailbox *mailbox = server_mailbox(c->service->server);
 
     v->client = c;
@@ -99,7 +99,7 @@ struct view *view_new(struct client *c, struct live *l, uint64_t from)
     return v;
 }
 
-void view_free(struct view *v)
+void view_free(struct client_view *v)
 {
     struct client *c = v->client;
 
@@ -124,7 +124,7 @@ void view_free(struct view *v)
     mem_freep(&v);
 }
 
-static void view_put_asks(struct view *v)
+static void view_put_asks(struct client_view *v)
 {
     for (size_t i = 0; i < v->put.len; i++) {
         struct ask_mail *m = v->put.ptr[i];
@@ -136,7 +136,7 @@ static void view_put_asks(struct view *v)
     v->put.len = 0;
 }
 
-void view_pump(struct view *v)
+void view_pump(struct client_view *v)
 {
     while (!v->is_held && server_conn_unsent(v->client->conn) < SERVER_BUSY) {
         struct event *e = NULL;
@@ -157,12 +157,12 @@ void view_pump(struct view *v)
     }
 }
 
-void view_asked(struct view *v, uint64_t id, int64_t request)
+void view_asked(struct client_view *v, uint64_t id, int64_t request)
 {
     vec_push(&v->asked, ((struct view_ask){id, request}));
 }
 
-uint64_t view_take_asked(struct view *v, int64_t request)
+uint64_t view_take_asked(struct client_view *v, int64_t request)
 {
     for (size_t i = 0; i < v->asked.len; i++) {
         uint64_t id = v->asked.ptr[i].id;
@@ -175,19 +175,19 @@ uint64_t view_take_asked(struct view *v, int64_t request)
     return 0;
 }
 
-void view_answer(struct view *v, uint64_t id, struct ask_answer *answer)
+void view_answer(struct client_view *v, uint64_t id, struct ask_answer *answer)
 {
     if (!asks_answer(host_asks(v->live->host), v->front, id, answer))
         log_debug("rpc", "an answer came too late");
 }
 
-void view_fail(struct view *v, uint64_t id, struct str text)
+void view_fail(struct client_view *v, uint64_t id, struct str text)
 {
     (void)asks_fail(host_asks(v->live->host), v->front, id, text);
 }
 
 /* Answered elsewhere, or no longer needed. */
-static void view_withdraw(struct view *v, uint64_t id)
+static void view_withdraw(struct client_view *v, uint64_t id)
 {
     for (size_t i = 0; i < v->put.len; i++) {
         if (v->put.ptr[i]->id != id)
@@ -211,7 +211,7 @@ static void view_withdraw(struct view *v, uint64_t id)
     }
 }
 
-void view_take_back_asks(struct view *v)
+void view_take_back_asks(struct client_view *v)
 {
     size_t i = 0;
 
@@ -236,7 +236,7 @@ static void view_mail_free(struct mail *m)
 
 const struct mail_kind view_mail_kind = {"about a view", view_mail_free};
 
-uint64_t view_number(const struct view *v)
+uint64_t view_number(const struct client_view *v)
 {
     return ask_front_number(v->front);
 }
@@ -425,7 +425,8 @@ static void on_close(void *peer)
 
 /* ---- Mail ---- */
 
-static struct view *find_view(struct service *s, const struct observer *observer, uint64_t front)
+static struct client_view *find_view(struct service *s, const struct observer *observer,
+                                     uint64_t front)
 {
     VEC_EACH(&s->clients, c) {
         VEC_EACH(&(*c)->views, v) {
@@ -439,7 +440,7 @@ static struct view *find_view(struct service *s, const struct observer *observer
 /* True: it was kept. */
 static bool take_ask(struct service *s, struct ask_mail *m)
 {
-    struct view *v = find_view(s, /*observer=*/NULL, m->front);
+    struct client_view *v = find_view(s, /*observer=*/NULL, m->front);
 
     if (!v)
         return false;
@@ -459,14 +460,14 @@ static void on_post(void *arg, struct mail *m)
     if (m->kind == &chore_mail_kind) {
         live_chore(s->table, m);
     } else if (m->kind == &observer_mail_kind) {
-        struct view *v = find_view(s, ((struct observer_mail *)m)->observer, /*front=*/0);
+        struct client_view *v = find_view(s, ((struct observer_mail *)m)->observer, /*front=*/0);
 
         if (v)
             view_pump(v);
         mail_free(m);
     } else if (m->kind == &view_mail_kind) {
         struct view_mail *about = (struct view_mail *)m;
-        struct view *v = find_view(s, /*observer=*/NULL, about->view);
+        struct client_view *v = find_view(s, /*observer=*/NULL, about->view);
 
         if (v)
             about->run(v, about);

@@ -31,7 +31,7 @@ struct json;
 struct observer;
 struct server_conn;
 struct service;
-struct view;
+struct client_view;
 
 struct protocol {
     bool is_bare; /* rpc.h */
@@ -40,20 +40,21 @@ struct protocol {
     void (*request)(struct client *c, struct rpc_call *call);
     void (*notified)(struct client *c, struct str method, const struct json *params);
     void (*taken_back)(struct client *c, struct rpc_call *call); /* NULL: not wanted */
-    void *(*view_new)(struct view *v);
+    void *(*view_new)(struct client_view *v);
     void (*view_free)(void *own);
-    void (*event)(struct view *v, const struct event *e);
+    void (*event)(struct client_view *v, const struct event *e);
     /* Ends with view_asked(), or at once with view_answer() or view_fail(). */
-    void (*ask)(struct view *v, uint64_t id, const struct ask *ask);
-    void (*withdrawn)(struct view *v, int64_t request); /* NULL: the taking back says it all */
-    void (*ended)(struct client *c); /* its input is over: it interrupts what it has begun */
+    void (*ask)(struct client_view *v, uint64_t id, const struct ask *ask);
+    void (*withdrawn)(struct client_view *v,
+                      int64_t request); /* NULL: the taking back says it all */
+    void (*ended)(struct client *c);    /* its input is over: it interrupts what it has begun */
 };
 
 struct client {
     struct service *service;
     struct server_conn *conn;
     struct rpc *rpc;
-    VEC(struct view *) views;
+    VEC(struct client_view *) views;
     void *own;      /* the protocol's */
     bool is_ended;  /* it says no more */
     bool is_closed; /* and the client is gone */
@@ -66,7 +67,7 @@ struct view_ask {
     int64_t request;
 };
 
-struct view {
+struct client_view {
     struct client *client;
     struct live *live;
     struct observer *observer;
@@ -93,22 +94,23 @@ const struct live_table_spec *client_spec(const struct client *c);
 void client_ref(struct client *c);
 void client_unref(struct client *c);
 /* The view of a session; NULL: it has none. */
-struct view *client_view(const struct client *c, struct str session);
+struct client_view *client_view(const struct client *c, struct str session);
 /* Every client of the process. */
 void client_each(const struct client *c, void (*fn)(struct client *c, void *arg), void *arg);
 
-/* from: a number of the feed (host/feed.h). */
-struct view *view_new(struct client *c, struct live *l, uint64_t from);
-void view_free(struct view *v);
-void view_pump(struct view *v);
+/* from: a number of the feed (host/events/feed.h). */
+struct client_view *view_new(struct client *c, struct live *l, uint64_t from);
+void view_free(struct client_view *v);
+void view_pump(struct client_view *v);
 /* The client was sent a request about this ask. */
-void view_asked(struct view *v, uint64_t id, int64_t request);
+void view_asked(struct client_view *v, uint64_t id, int64_t request);
 /* The ask of an answered request; 0: it is over. It is no longer pending. */
-uint64_t view_take_asked(struct view *v, int64_t request);
-void view_answer(struct view *v, uint64_t id, struct ask_answer *answer); /* takes its content */
-void view_fail(struct view *v, uint64_t id, struct str text);
+uint64_t view_take_asked(struct client_view *v, int64_t request);
+void view_answer(struct client_view *v, uint64_t id,
+                 struct ask_answer *answer); /* takes its content */
+void view_fail(struct client_view *v, uint64_t id, struct str text);
 /* Requests about asks that are over are taken back now. */
-void view_take_back_asks(struct view *v);
+void view_take_back_asks(struct client_view *v);
 
 /* ---- Mail about a view ---- */
 
@@ -116,11 +118,11 @@ void view_take_back_asks(struct view *v);
 struct view_mail {
     struct mail mail;
     uint64_t view; /* view_number() */
-    void (*run)(struct view *v, struct view_mail *m);
+    void (*run)(struct client_view *v, struct view_mail *m);
     void (*release)(struct view_mail *m); /* frees it, whether it ran or not */
 };
 extern const struct mail_kind view_mail_kind;
-uint64_t view_number(const struct view *v);
+uint64_t view_number(const struct client_view *v);
 struct mailbox *client_mailbox(const struct client *c); /* of the loop */
 
 /* ---- Calls that take a chore ---- */

@@ -17,9 +17,9 @@
 #include "json/jw.h"
 #include "proto/listen.h"
 #include "slash/slash.h"
-#include "store/find.h"
 #include "store/hold.h"
 #include "store/index.h"
+#include "store/transcript/find.h"
 #include "sync/mailbox.h"
 
 /* A caller that wants a session that is being opened. */
@@ -89,7 +89,7 @@ struct live *live_at(const struct live_table *t, size_t i)
 void live_do(struct live *l, void *chore)
 {
     l->table->away++;
-    desk_give(l->desk, chore);
+    chores_give(l->chores, chore);
 }
 
 void live_do_beside(struct live_table *t, void *chore)
@@ -220,7 +220,7 @@ static void opening_run(struct chore *e)
 
 static void live_free(struct live *l)
 {
-    desk_free(l->desk);
+    chores_free(l->chores);
     conf_unref(l->conf);
     strv_release(&l->notes);
     mem_freep(&l);
@@ -290,7 +290,7 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     o->table = t;
     o->live = mem_zalloc(sizeof(*o->live));
     o->live->table = t;
-    o->live->desk = desk_new(t->spec.back, &err);
+    o->live->chores = chores_new(t->spec.back, &err);
     o->dir = spec->dir ? mem_dup(spec->dir, strlen(spec->dir)) : NULL;
     o->resume = spec->resume ? mem_dup(spec->resume, strlen(spec->resume)) : NULL;
     o->forks = spec->forks;
@@ -307,7 +307,7 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     buf_add(&o->settings, spec->settings);
     buf_add(&o->system, spec->system);
     buf_add(&o->append, spec->append);
-    if (!o->live->desk) {
+    if (!o->live->chores) {
         live_free(o->live);
         opening_free(&o->chore);
         (void)fn(arg, /*live=*/NULL, STR(""), &err);

@@ -2,7 +2,7 @@
  * Sessions that are open in this process for clients: opened, found by id, closed.
  *
  * Opening, closing and whatever else may wait runs as chores (host/chore.h) that come back to the
- * loop: each session has a desk, where its chores run in order. Everything here is called on the
+ * loop: each session has a queue of chores, which run in order. Everything here is called on the
  * loop's thread; a session may be used by any number of clients. It is also on the control socket,
  * like every other session.
  */
@@ -21,7 +21,7 @@
 struct args;
 struct cancel;
 struct conf;
-struct desk;
+struct chores;
 struct err;
 struct hub;
 struct live_table;
@@ -35,7 +35,7 @@ struct live {
     struct conf *conf;
     struct host *host;
     struct slash *slash;
-    struct desk *desk;
+    struct chores *chores;
     struct strv notes; /* for the user, of its opening */
     struct peer_session control;
     bool is_public; /* on the control socket */
@@ -84,7 +84,7 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
 /* Interrupts it. fn may be NULL. One that is closing already stays as it is, and fn never runs. */
 void live_close(struct live *l, live_closed_fn fn, void *arg);
 
-/* run() on the session's desk, done() on the loop. */
+/* run() on the thread of the session's chores, done() on the loop. */
 void live_do(struct live *l, void *chore);
 /* The same beside all others, for what belongs to no session. */
 void live_do_beside(struct live_table *t, void *chore);

@@ -21,7 +21,7 @@
 #include "json/jw.h"
 #include "sync/cancel.h"
 #include "tasks/team/board.h"
-#include "tasks/team/inside.h"
+#include "tasks/team/team_state.h"
 
 enum payload_flags {
     PAYLOAD_FILE = 1, /* may be in an inbox */

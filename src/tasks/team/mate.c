@@ -23,7 +23,7 @@
 #include "sync/cancel.h"
 #include "tasks/agents.h"
 #include "tasks/team/board.h"
-#include "tasks/team/inside.h"
+#include "tasks/team/team_state.h"
 
 #define MAX_RESULT 2048 /* bytes of a member's last text in a notification */
 

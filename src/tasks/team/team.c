@@ -16,7 +16,7 @@
 #include "sync/cancel.h"
 #include "tasks/team/board.h"
 #include "tasks/team/entries.h"
-#include "tasks/team/inside.h"
+#include "tasks/team/team_state.h"
 
 #define UNVERIFIED_MAX 3 /* items the main agent completes before it is reminded to verify */
 #define LOOK_MS 50       /* between two checks whether members have ended */

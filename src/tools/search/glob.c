@@ -46,7 +46,7 @@ struct match {
     int64_t mtime_ns;
 };
 
-struct finding {
+struct glob_finding {
     struct glob_match *glob;
     struct lock lock; /* guards what follows */
     VEC(struct match) matches;
@@ -115,7 +115,7 @@ static void tool_glob_about(const struct tool_entry *e, struct workspace *w,
 /* walk_fn */
 static bool finding_file(int root_fd, const char *path, unsigned worker, void *arg)
 {
-    struct finding *f = arg;
+    struct glob_finding *f = arg;
     struct stat st;
     bool goes_on;
 
@@ -143,7 +143,7 @@ static int newest_first(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-static void finding_release(struct finding *f)
+static void finding_release(struct glob_finding *f)
 {
     VEC_EACH(&f->matches, m) {
         free(m->path);
@@ -153,7 +153,7 @@ static void finding_release(struct finding *f)
     lock_release(&f->lock);
 }
 
-static void finding_write(const struct finding *f, struct str prefix, int64_t took_ms,
+static void finding_write(const struct glob_finding *f, struct str prefix, int64_t took_ms,
                           struct tool_result *ret)
 {
     size_t shown = f->matches.len < GLOB_SHOWN ? f->matches.len : GLOB_SHOWN;
@@ -185,7 +185,7 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
     CLEANUP(mem_freep) char *folder = glob_folder(call->workspace, call->args, &rest);
     CLEANUP(search_root_release) struct search_root root = {0};
     CLEANUP(buf_release) struct buf prefix = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(finding_release) struct finding f = {.lock = LOCK_INIT};
+    CLEANUP(finding_release) struct glob_finding f = {.lock = LOCK_INIT};
     CLEANUP(walk_report_release) struct walk_report report = {0};
     CLEANUP(denied_freep)
     struct denied *denied = call->permit ? denied_new(call->permit, DENIED_READ) : NULL;

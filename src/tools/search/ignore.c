@@ -20,14 +20,14 @@
 #include "sync/thread.h"
 #include "tools/search/glob_match.h"
 
-struct rule {
+struct ignore_rule {
     struct glob_match *glob;
     bool keeps;    /* written with ! */
     bool dir_only; /* written with a slash at the end */
 };
 
 struct ignore_rules {
-    VEC(struct rule) rules;
+    VEC(struct ignore_rule) rules;
     size_t drops;
 };
 
@@ -94,7 +94,7 @@ static struct str rule_trim(struct str line)
 
 static void rule_add(struct ignore_rules *r, struct str line)
 {
-    struct rule rule = {0};
+    struct ignore_rule rule = {0};
 
     line = rule_trim(line);
     if (!line.len || line.ptr[0] == '#')
@@ -126,7 +126,7 @@ void ignore_rules_add(struct ignore_rules *r, struct str text)
 enum ignore_verdict ignore_rules_check(const struct ignore_rules *r, struct str path, bool is_dir)
 {
     for (size_t i = r ? r->rules.len : 0; i > 0; i--) {
-        const struct rule *rule = &r->rules.ptr[i - 1];
+        const struct ignore_rule *rule = &r->rules.ptr[i - 1];
 
         if ((is_dir || !rule->dir_only) && glob_match_fits(rule->glob, path))
             return rule->keeps ? IGNORE_KEEP : IGNORE_DROP;

@@ -20,7 +20,7 @@ struct need {
     size_t worth; /* of its least worthy member; 0: no set */
 };
 
-struct scan {
+struct regex_text {
     struct str rest;
     struct buf *out;
     bool caseless;
@@ -31,25 +31,25 @@ struct scan {
 };
 
 /* A sequence in the making. */
-struct sequence {
+struct regex_sequence {
     char run[LITERAL_MAX_BYTES];
     size_t run_len;
     struct need best;
 };
 
-static struct need scan_choice(struct scan *s);
+static struct need scan_choice(struct regex_text *s);
 
-static bool at_end(const struct scan *s)
+static bool at_end(const struct regex_text *s)
 {
     return !s->rest.len;
 }
 
-static bool next_is(const struct scan *s, char c)
+static bool next_is(const struct regex_text *s, char c)
 {
     return s->rest.len && s->rest.ptr[0] == c;
 }
 
-static bool skip(struct scan *s, const char *text)
+static bool skip(struct regex_text *s, const char *text)
 {
     if (!str_starts(s->rest, str_of(text)))
         return false;
@@ -58,7 +58,7 @@ static bool skip(struct scan *s, const char *text)
 }
 
 /* Takes n bytes over as they are. */
-static struct str copy(struct scan *s, size_t n)
+static struct str copy(struct regex_text *s, size_t n)
 {
     struct str taken = str_first(s->rest, n);
 
@@ -67,7 +67,7 @@ static struct str copy(struct scan *s, size_t n)
     return taken;
 }
 
-static void lose(struct scan *s)
+static void lose(struct regex_text *s)
 {
     s->lost = true;
     s->rest = str_first(s->rest, 0);
@@ -81,7 +81,7 @@ static void need_better(struct need *best, const struct need *other)
         *best = *other;
 }
 
-static void run_end(struct scan *s, struct sequence *q)
+static void run_end(struct regex_text *s, struct regex_sequence *q)
 {
     struct str text = str_make(q->run, q->run_len);
     struct need need = {.set = {.caseless = s->caseless}, .worth = literal_worth(text)};
@@ -93,7 +93,7 @@ static void run_end(struct scan *s, struct sequence *q)
     q->run_len = 0;
 }
 
-static void run_add(struct scan *s, struct sequence *q, struct str bytes)
+static void run_add(struct regex_text *s, struct regex_sequence *q, struct str bytes)
 {
     bool odd = false;
 
@@ -151,7 +151,7 @@ static size_t braces_len(struct str p, bool *ret_may_be_none)
     return i + 1;
 }
 
-static struct times scan_times(struct scan *s)
+static struct times scan_times(struct regex_text *s)
 {
     struct times t = {0};
     size_t len = 0;
@@ -173,7 +173,7 @@ static struct times scan_times(struct scan *s)
 }
 
 /* A plain character of some bytes, its quantifier still to come. */
-static void scan_literal(struct scan *s, struct sequence *q, struct str bytes)
+static void scan_literal(struct regex_text *s, struct regex_sequence *q, struct str bytes)
 {
     struct times t = scan_times(s);
 
@@ -187,7 +187,7 @@ static void scan_literal(struct scan *s, struct sequence *q, struct str bytes)
 }
 
 /* Something else that takes up room. */
-static void scan_other(struct scan *s, struct sequence *q)
+static void scan_other(struct regex_text *s, struct regex_sequence *q)
 {
     s->plain = false;
     (void)scan_times(s);
@@ -268,7 +268,7 @@ static size_t class_len(struct str p, bool *ret_has_newline)
     return i + 1;
 }
 
-static void scan_class(struct scan *s, struct sequence *q)
+static void scan_class(struct regex_text *s, struct regex_sequence *q)
 {
     static const char *const everything[] = {"[\\s\\S]", "[\\S\\s]", "[\\w\\W]",
                                              "[\\W\\w]", "[\\d\\D]", "[\\D\\d]"};
@@ -302,7 +302,7 @@ static void scan_class(struct scan *s, struct sequence *q)
 /* --- escapes --------------------------------------------------------------------------------- */
 
 /* \p and \P: the class without the newline. General categories but C (control) have none anyway. */
-static void scan_property(struct scan *s, struct sequence *q)
+static void scan_property(struct regex_text *s, struct regex_sequence *q)
 {
     char letter = s->rest.ptr[1];
     size_t len = 3;
@@ -329,7 +329,7 @@ static void scan_property(struct scan *s, struct sequence *q)
 }
 
 /* \x41, \x{1F600}; a newline said this way is left to who matches line by line. */
-static void scan_hex(struct scan *s, struct sequence *q)
+static void scan_hex(struct regex_text *s, struct regex_sequence *q)
 {
     size_t len = 2;
     unsigned value = 0;
@@ -374,7 +374,7 @@ static const struct escape_row {
     {'7', NULL, true},        {'8', NULL, true},        {'9', NULL, true},
 };
 
-static void scan_escape(struct scan *s, struct sequence *q)
+static void scan_escape(struct regex_text *s, struct regex_sequence *q)
 {
     char c = s->rest.len > 1 ? s->rest.ptr[1] : 'Q';
     const struct escape_row *row = NULL;
@@ -430,7 +430,7 @@ enum group_kind {
     GROUP_MISSES, /* must not be there */
 };
 
-static enum group_kind scan_group_start(struct scan *s)
+static enum group_kind scan_group_start(struct regex_text *s)
 {
     static const char *const looks[] = {"(?=", "(?!", "(?<=", "(?<!"};
     static const char *const names[] = {"(?P<", "(?<", "(?'"};
@@ -464,7 +464,7 @@ static enum group_kind scan_group_start(struct scan *s)
     return GROUP_TEXT;
 }
 
-static void scan_group(struct scan *s, struct sequence *q)
+static void scan_group(struct regex_text *s, struct regex_sequence *q)
 {
     enum group_kind kind = scan_group_start(s);
     struct need inside;
@@ -492,7 +492,7 @@ static void scan_group(struct scan *s, struct sequence *q)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static void scan_atom(struct scan *s, struct sequence *q)
+static void scan_atom(struct regex_text *s, struct regex_sequence *q)
 {
     unsigned char c = (unsigned char)s->rest.ptr[0];
     size_t len = 1;
@@ -541,9 +541,9 @@ static void scan_atom(struct scan *s, struct sequence *q)
     scan_literal(s, q, copy(s, len));
 }
 
-static struct need scan_sequence(struct scan *s)
+static struct need scan_sequence(struct regex_text *s)
 {
-    struct sequence q = {.run_len = 0};
+    struct regex_sequence q = {.run_len = 0};
 
     while (!at_end(s) && !next_is(s, '|') && !next_is(s, ')'))
         scan_atom(s, &q);
@@ -551,7 +551,7 @@ static struct need scan_sequence(struct scan *s)
     return q.best;
 }
 
-static struct need scan_choice(struct scan *s)
+static struct need scan_choice(struct regex_text *s)
 {
     struct need all = scan_sequence(s);
 
@@ -569,7 +569,7 @@ static struct need scan_choice(struct scan *s)
 void regex_scan(struct str pattern, bool caseless, struct regex_scan *ret)
 {
     struct buf bound = BUF_INIT(8 * REGEX_MAX_BYTES);
-    struct scan s = {.rest = pattern, .out = &bound, .caseless = caseless, .plain = true};
+    struct regex_text s = {.rest = pattern, .out = &bound, .caseless = caseless, .plain = true};
     struct need need;
 
     if (str_starts(pattern, STR("(?i)"))) {

@@ -31,8 +31,8 @@
 
 #define FILES_PER_ITEM 16
 
-struct item {
-    struct item *next;
+struct walk_item {
+    struct walk_item *next;
     bool is_folder;
     unsigned depth;
     const struct ignore_level *above; /* of a folder */
@@ -46,7 +46,7 @@ struct walker {
     int64_t deadline_ms; /* -1: none */
 
     struct gate gate; /* guards what follows */
-    struct item *items;
+    struct walk_item *items;
     unsigned busy;    /* threads that may still add items */
     unsigned waiting; /* threads that want one */
     bool ended;
@@ -82,9 +82,9 @@ static unsigned walk_threads(void)
     return n < 1 ? 1 : n > WALK_MAX_THREADS ? WALK_MAX_THREADS : (unsigned)n;
 }
 
-static struct item *item_new(bool is_folder, unsigned depth, const struct ignore_level *above)
+static struct walk_item *item_new(bool is_folder, unsigned depth, const struct ignore_level *above)
 {
-    struct item *item = mem_zalloc(sizeof(*item));
+    struct walk_item *item = mem_zalloc(sizeof(*item));
 
     item->is_folder = is_folder;
     item->depth = depth;
@@ -92,7 +92,7 @@ static struct item *item_new(bool is_folder, unsigned depth, const struct ignore
     return item;
 }
 
-static void item_free(struct item *item)
+static void item_free(struct walk_item *item)
 {
     strv_release(&item->paths);
     free(item);
@@ -100,7 +100,7 @@ static void item_free(struct item *item)
 
 /* --- the stack ------------------------------------------------------------------------------- */
 
-static void walker_push(struct walker *w, struct item *item)
+static void walker_push(struct walker *w, struct walk_item *item)
 {
     gate_take(&w->gate);
     item->next = w->items;
@@ -111,9 +111,9 @@ static void walker_push(struct walker *w, struct item *item)
 }
 
 /* The next item, or NULL when the walk is over: nothing is left and no thread can add anything. */
-static struct item *walker_pop(struct walker *w)
+static struct walk_item *walker_pop(struct walker *w)
 {
-    struct item *item = NULL;
+    struct walk_item *item = NULL;
 
     gate_take(&w->gate);
     w->busy--;
@@ -261,7 +261,7 @@ static void walker_skip(struct walker *w, size_t *counter, size_t count)
     gate_give(&w->gate);
 }
 
-static void worker_files(struct worker *me, const struct item *item)
+static void worker_files(struct worker *me, const struct walk_item *item)
 {
     struct walker *w = me->walker;
 
@@ -272,7 +272,7 @@ static void worker_files(struct worker *me, const struct item *item)
 }
 
 /* Hands on what a folder holds: folders to the stack, files too when there are many. */
-static void worker_listing(struct worker *me, const struct item *folder, int dir_fd,
+static void worker_listing(struct worker *me, const struct walk_item *folder, int dir_fd,
                            const struct listing *l)
 {
     struct walker *w = me->walker;
@@ -280,7 +280,7 @@ static void worker_listing(struct worker *me, const struct item *folder, int dir
     const struct ignore_level *level =
         ignore_enter(w->ignore, folder->above, dir_fd, dir, l->files);
     CLEANUP(buf_release) struct buf path = BUF_INIT(PATH_MAX);
-    struct item *files = item_new(/*is_folder=*/false, 0, NULL);
+    struct walk_item *files = item_new(/*is_folder=*/false, 0, NULL);
 
     for (size_t i = 0; i < l->names.len; i++) {
         struct str name = str_of(l->names.ptr[i]);
@@ -301,7 +301,7 @@ static void worker_listing(struct worker *me, const struct item *folder, int dir
             continue;
         }
         if (is_dir) {
-            struct item *below = item_new(/*is_folder=*/true, folder->depth + 1, level);
+            struct walk_item *below = item_new(/*is_folder=*/true, folder->depth + 1, level);
 
             strv_add(&below->paths, buf_str(&path));
             walker_push(w, below);
@@ -317,7 +317,7 @@ static void worker_listing(struct worker *me, const struct item *folder, int dir
     item_free(files);
 }
 
-static void worker_folder(struct worker *me, const struct item *folder)
+static void worker_folder(struct worker *me, const struct walk_item *folder)
 {
     struct walker *w = me->walker;
     const char *path = folder->paths.ptr[0];
@@ -354,7 +354,7 @@ static void worker_main(void *arg)
     struct worker *me = arg;
 
     for (;;) {
-        struct item *item = walker_pop(me->walker);
+        struct walk_item *item = walker_pop(me->walker);
 
         if (!item)
             return;
@@ -414,7 +414,7 @@ int walk_run(const struct walk *walk, struct walk_report *ret, struct err *err)
     walker_work(&w);
 
     while (w.items) {
-        struct item *item = w.items;
+        struct walk_item *item = w.items;
 
         w.items = item->next;
         item_free(item);

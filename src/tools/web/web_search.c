@@ -7,7 +7,6 @@
  */
 #include <math.h>
 
-#include "agent/spending.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -20,6 +19,7 @@
 #include "llm/llm_call.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/spending.h"
 #include "tools/entries.h"
 
 #define MAX_USES 8

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "agent/test_spending.h"
 #include "conf/conf.h"
 #include "llm/dialect/dialect.h"
 #include "llm/provider.h"
+#include "llm/test_spending.h"
 #include "net/test_server.h"
 #include "tools/entries.h"
 #include "tools/tool_check.h"

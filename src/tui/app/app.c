@@ -22,7 +22,7 @@
 #include "conf/conf.h"
 #include "host/asks.h"
 #include "host/chore.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
@@ -362,7 +362,7 @@ static void app_release(struct app *a)
     app_unwatch(a);            /* no more asks arrive, so no one waits for an answer */
     crew_free(a->crew);        /* what runs there knows the session: before that goes */
     app_close(a);
-    desk_free(a->desk);
+    chores_free(a->chores);
     completer_free(a->completer);
     editor_free(a->editor);
     chat_free(a->chat);
@@ -418,8 +418,8 @@ void tui_run(const struct tui_spec *spec, struct tui_end *ret)
 
     *ret = (struct tui_end){0};
     app_init(&a, spec, ret);
-    a.desk = desk_new(a.mailbox, &ret->failed);
-    if (!a.desk || app_take_terminal(&a, &ret->failed) < 0) {
+    a.chores = chores_new(a.mailbox, &ret->failed);
+    if (!a.chores || app_take_terminal(&a, &ret->failed) < 0) {
         app_quit(&a, /*code=*/1);
     } else {
         app_make_parts(&a);

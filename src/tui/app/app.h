@@ -39,7 +39,7 @@
 #include "host/session.h"
 #include "slash/front.h"
 #include "slash/slash.h"
-#include "store/goals.h"
+#include "store/goals/goals.h"
 #include "tui/app/tui.h"
 #include "tui/dialog/panel.h"
 #include "tui/screen/line.h"
@@ -64,7 +64,7 @@ struct sent {
     int64_t sent_ms;
 };
 
-/* A session as it is held here. Made and freed at the desk. */
+/* A session as it is held here. Made and freed on the chores' thread. */
 struct app_session {
     struct session_spec which;
     char *resume;          /* of it, when it is ours; or NULL */
@@ -72,7 +72,7 @@ struct app_session {
     struct host *host;
     struct slash *slash;
     struct crew *crew; /* chores that wait for the user, and know the host */
-    void *ear;         /* of tui_spec's listen(); the desk's thread */
+    void *listener;    /* of tui_spec's listen(); the chores' thread */
     void (*unlisten)(void *ear);
 };
 
@@ -166,7 +166,7 @@ struct app {
     bool is_over;
 
     struct mailbox *mailbox;
-    struct desk *desk;
+    struct chores *chores;
     struct crew *crew;
     struct term *term;
     struct screen *screen;
@@ -294,7 +294,7 @@ struct app_session *app_session_new(const struct session_spec *which);
 void app_session_free(struct app_session *s); /* NULL is fine */
 /* Shows the resumed session in place of what the command line gave for the first one. */
 void app_session_go(struct app_session *s, enum front_switch how, struct str id);
-/* Takes the next session and what there is to say of it, and gives both to the desk: the one in
+/* Takes the next session and what there is to say of it, and makes both a chore: the one in
  * front of the person, if there is one, ends before its host is made. */
 void app_open(struct app *a, struct app_session *next, enum front_switch how, struct strv *notes);
 void app_open_first(struct app *a);

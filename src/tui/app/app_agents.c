@@ -325,7 +325,7 @@ static void agent_stop(struct app *a, const struct app_agent *it)
         memcpy(s->id, it->id, sizeof(s->id));
     if (it)
         app_hint(a, "Stopping %.*s", STR_ARG(it->name));
-    desk_give(a->desk, s);
+    chores_give(a->chores, s);
 }
 
 void app_agents_stop_all(struct app *a)

@@ -1,7 +1,7 @@
 /*
  * The commands offered after "/". They are loaded when a session opens, and again when the user
  * begins to type one, because files of commands and skills may have been added. That reads folders,
- * so the desk does it. UI thread.
+ * so it is a chore. UI thread.
  */
 #include "base/arena.h"
 #include "base/mem.h"
@@ -72,5 +72,5 @@ void app_commands_look(struct app *a)
     a->asks_commands = true;
     c = chore_new(sizeof(*c), commands_run, commands_done, commands_free);
     c->slash = a->session->slash;
-    desk_give(a->desk, c);
+    chores_give(a->chores, c);
 }

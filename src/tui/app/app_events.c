@@ -12,7 +12,7 @@
 #include "goal/goal.h"
 #include "goal/report/display.h"
 #include "host/chore.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "sync/mailbox.h"
@@ -128,7 +128,7 @@ void app_goal_release(struct app_goal *g)
     g->is_there = false;
 }
 
-/* The row is the store's, and the branch is in a file: read at the desk, at most one chore at a
+/* The row is the store's, and the branch is in a file: read by a chore, at most one chore at a
  * time. */
 void app_goal_changed(struct app *a)
 {
@@ -141,7 +141,7 @@ void app_goal_changed(struct app *a)
     g = chore_new(sizeof(*g), goal_run, goal_done, goal_free_chore);
     g->host = app_host(a);
     g->dir = conf_dir(a->conf);
-    desk_give(a->desk, g);
+    chores_give(a->chores, g);
 }
 
 /* ---- figures ---- */

@@ -179,7 +179,7 @@ enum first_choice {
 
 static const char *const first_providers[] = {"anthropic", "openai", "gemini"};
 
-/* Writing a file is for the desk. */
+/* Writing a file is a chore. */
 struct key_chore {
     struct chore chore;
     const char *home; /* lent by the settings */
@@ -230,7 +230,7 @@ static void first_keep_key(struct app *a, const char *provider, struct str key)
     k->provider = provider;
     buf_init(&k->key, AUTH_MAX_KEY);
     buf_add(&k->key, key);
-    desk_give(a->desk, k);
+    chores_give(a->chores, k);
 }
 
 static void first_key_typed(struct app *a, struct app_panel *p, bool was_left)

@@ -160,7 +160,7 @@ static struct str frame_hint(const struct app *a)
 /* ---- the frame ---- */
 
 /* The draft, and the rule and the list of completions after it: rows of a frame. */
-struct draft {
+struct frame_draft {
     size_t from, to;
     size_t list_from, list_to;
 };
@@ -179,7 +179,7 @@ static int frame_status_rows(const struct view *v, bool is_asked)
 
 /* The draft, the rule, and what the editor shows after its text. */
 static void frame_editor(struct app *a, const struct lines *editor, bool has_rule,
-                         const struct view *v, struct draft *d)
+                         const struct view *v, struct frame_draft *d)
 {
     size_t text = editor_text_rows(a->editor) ? editor_text_rows(a->editor) : 1;
 
@@ -196,7 +196,7 @@ static void frame_editor(struct app *a, const struct lines *editor, bool has_rul
 /* Puts the lower parts together in a->part: a panel or the editor with the queue, then the status.
  * *ret_cursor's row and *ret_draft count from the first of them. */
 static void frame_lower(struct app *a, const struct view *v, struct screen_cursor *ret_cursor,
-                        struct draft *ret_draft)
+                        struct frame_draft *ret_draft)
 {
     struct panel *panel = app_panel(a);
     struct lines below = LINES_INIT;
@@ -206,7 +206,7 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
     part.rows = frame_status_rows(v, panel != NULL);
     lines_clear(&a->part);
     *ret_cursor = (struct screen_cursor){0};
-    *ret_draft = (struct draft){0};
+    *ret_draft = (struct frame_draft){0};
     if (!v->plain) {
         app_status_draw(a, &part, &below);
         part.rows = panel ? 0 : v->rows / 3 - (int)lines_count(&below);
@@ -294,14 +294,14 @@ static void frame_commit(struct app *a, const struct view *v)
 }
 
 /* The editor's row while nothing is written: a hint, whose parts can be missed. */
-static bool frame_is_hint(const struct draft *draft, size_t row)
+static bool frame_is_hint(const struct frame_draft *draft, size_t row)
 {
     return row == draft->from && draft->from == draft->to;
 }
 
 /* A list of completions is short-lived but must be readable, and a rule whose length changed with
  * the rows above it would look broken. */
-static bool frame_is_whole(const struct view *window, const struct draft *draft, size_t row)
+static bool frame_is_whole(const struct view *window, const struct frame_draft *draft, size_t row)
 {
     return row >= draft->list_from && row < draft->list_to && window->rows >= FRAME_LOW_ROWS;
 }
@@ -309,7 +309,7 @@ static bool frame_is_whole(const struct view *window, const struct draft *draft,
 /* The least number of rows of the smallest window that a row may be cut to. The user must be able
  * to read running work, and a window may become narrower: only in a low one, where little fits
  * anyway, are rows cut further. */
-static size_t frame_least(const struct view *window, const struct draft *draft, size_t row)
+static size_t frame_least(const struct view *window, const struct frame_draft *draft, size_t row)
 {
     if (frame_is_whole(window, draft, row))
         return (size_t)window->cols / REFLOW_COLS + 1;
@@ -319,7 +319,7 @@ static size_t frame_least(const struct view *window, const struct draft *draft, 
 }
 
 /* Rows of the smallest window that a row may take when `most` is the limit. */
-static size_t frame_limit(const struct view *window, const struct draft *draft, size_t most,
+static size_t frame_limit(const struct view *window, const struct frame_draft *draft, size_t most,
                           size_t row)
 {
     size_t least = frame_least(window, draft, row);
@@ -329,7 +329,7 @@ static size_t frame_limit(const struct view *window, const struct draft *draft, 
 
 /* How many the frame takes below its text, when all but the draft is cut to `most` of them. */
 static size_t frame_narrow_rows(const struct app *a, const struct view *window,
-                                const struct draft *draft, size_t most)
+                                const struct frame_draft *draft, size_t most)
 {
     size_t rows = 0;
 
@@ -348,7 +348,8 @@ static size_t frame_narrow_rows(const struct app *a, const struct view *window,
 /* The most rows of the smallest window that one of our own rows may take so that the whole region
  * fits. The draft and questions to the user are never cut; if they and the readable minimum need
  * too much, nothing else is cut either. */
-static size_t frame_most(const struct app *a, const struct view *window, const struct draft *draft)
+static size_t frame_most(const struct app *a, const struct view *window,
+                         const struct frame_draft *draft)
 {
     size_t room = screen_room(a->screen, a->text_rows, lines_count(&a->region));
     size_t full = (size_t)window->cols / REFLOW_COLS + 1;
@@ -362,8 +363,8 @@ static size_t frame_most(const struct app *a, const struct view *window, const s
 }
 
 /* Cells of a row. That of the waiting cursor is never dropped, so it must fit alone. */
-static int frame_cells(const struct app *a, const struct view *window, const struct draft *draft,
-                       size_t most, size_t row)
+static int frame_cells(const struct app *a, const struct view *window,
+                       const struct frame_draft *draft, size_t most, size_t row)
 {
     int cells;
 
@@ -388,7 +389,7 @@ static void frame_add_cut(struct lines *to, struct line l, int cells, bool is_hi
 
 /* A window that is made narrow breaks rows, and those that no longer fit then are in the scrollback
  * for good (reflow.h). So they are cut where that helps, and can still be read. */
-static void frame_shorten(struct app *a, const struct view *window, const struct draft *draft)
+static void frame_shorten(struct app *a, const struct view *window, const struct frame_draft *draft)
 {
     size_t most;
 
@@ -407,7 +408,7 @@ static void frame_inline(struct app *a, struct view *v)
 {
     const struct view window = *v;
     struct screen_cursor cursor;
-    struct draft draft;
+    struct frame_draft draft;
     size_t lost = screen_lost(a->screen);
 
     if (lost)

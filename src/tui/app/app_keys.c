@@ -74,7 +74,7 @@ static void key_mode(struct app *a)
         return;
     m = chore_new(sizeof(*m), mode_run, mode_done, plain_free);
     m->host = app_host(a);
-    desk_give(a->desk, m);
+    chores_give(a->chores, m);
 }
 
 /* ---- keys with a past ---- */

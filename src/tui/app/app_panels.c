@@ -12,7 +12,7 @@
 #include "host/asks.h"
 #include "host/chore.h"
 #include "host/host.h"
-#include "host/rewind.h"
+#include "host/record/rewind.h"
 #include "sync/mailbox.h"
 #include "tui/app/app.h"
 #include "tui/chat/chat.h"
@@ -328,7 +328,7 @@ static void rewind_done(struct app *a, struct app_panel *p, bool was_left)
     buf_add(&r->uuid, choice.uuid);
     r->files = choice.files;
     r->conversation = choice.conversation;
-    desk_give(a->desk, r);
+    chores_give(a->chores, r);
 }
 
 static void rewind_when(int64_t time_ms, struct buf *ret)
@@ -383,7 +383,7 @@ void app_rewind(struct app *a)
     const char *path = app_host(a) ? host_transcript(app_host(a)) : "";
 
     if (*path && a->has_spoken)
-        desk_give(a->desk, rewind_chore_new(a, rewind_look, rewind_seen));
+        chores_give(a->chores, rewind_chore_new(a, rewind_look, rewind_seen));
     else
         app_hint(a, "there is nothing to go back to");
 }

@@ -115,7 +115,7 @@ static void say_attend(struct app *a, struct sent *sent)
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;
     sent->is_sent = true;
-    desk_give(a->desk, s);
+    chores_give(a->chores, s);
 }
 
 static struct sent *sent_add(struct app *a, struct str text, struct str shown, bool is_shown)

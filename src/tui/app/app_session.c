@@ -15,7 +15,7 @@
 #include "guard/permit.h"
 #include "host/asks.h"
 #include "host/chore.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "host/project.h"
 #include "host/session.h"
@@ -38,8 +38,8 @@ void app_session_free(struct app_session *s)
 {
     if (!s)
         return;
-    if (s->ear)
-        s->unlisten(s->ear);
+    if (s->listener)
+        s->unlisten(s->listener);
     crew_free(s->crew); /* all who could have answered them are gone */
     slash_free(s->slash);
     host_free(s->host);
@@ -51,8 +51,8 @@ void app_session_free(struct app_session *s)
 /* Another session takes over: unread messages are for that one. */
 static void session_leave(struct app_session *s)
 {
-    if (s->ear)
-        s->unlisten(TAKE_PTR(s->ear));
+    if (s->listener)
+        s->unlisten(TAKE_PTR(s->listener));
     crew_free(TAKE_PTR(s->crew));
     slash_leave(TAKE_PTR(s->slash));
     app_session_free(s);
@@ -195,7 +195,7 @@ static void open_free(struct chore *e)
 
 /* ---- it is there ---- */
 
-/* The thread that frees the session waits for it: the desk runs one chore after the other. */
+/* The thread that frees the session waits for it: chores run one after the other. */
 struct start_chore {
     struct chore chore;
     struct host *host;
@@ -217,7 +217,7 @@ static void session_ask_start(struct app *a)
     struct start_chore *s = chore_new(sizeof(*s), start_run, /*done=*/NULL, start_free);
 
     s->host = app_host(a);
-    desk_give(a->desk, s);
+    chores_give(a->chores, s);
 }
 
 /* Waits for the user. */
@@ -277,7 +277,7 @@ static void session_ask_trust(struct app *a)
     }
 }
 
-/* The desk runs one chore after the other: whatever frees the session comes after this one. */
+/* Chores run one after the other: whatever frees the session comes after this one. */
 struct listen_chore {
     struct chore chore;
     struct app_session *session;
@@ -288,7 +288,7 @@ static void listen_run(struct chore *e)
 {
     struct listen_chore *l = (struct listen_chore *)e;
 
-    l->session->ear = l->listen(l->session->host, l->session->slash);
+    l->session->listener = l->listen(l->session->host, l->session->slash);
 }
 
 static void listen_free(struct chore *e)
@@ -306,7 +306,7 @@ static void session_listen(struct app *a)
     l = chore_new(sizeof(*l), listen_run, /*done=*/NULL, listen_free);
     l->session = a->session;
     l->listen = a->spec->listen;
-    desk_give(a->desk, l);
+    chores_give(a->chores, l);
 }
 
 /* Reads unread messages; failures become notices. */
@@ -322,7 +322,7 @@ void app_attend(struct app *a)
     struct listen_chore *l = chore_new(sizeof(*l), attend_run, /*done=*/NULL, listen_free);
 
     l->session = a->session;
-    desk_give(a->desk, l);
+    chores_give(a->chores, l);
 }
 
 static void session_watch(struct app *a)
@@ -457,7 +457,7 @@ void app_open(struct app *a, struct app_session *next, enum front_switch how, st
     app_sent_anew(a);
     inputs_hold(o->spec.inputs, true);
     a->is_changing = true;
-    desk_give(a->desk, o);
+    chores_give(a->chores, o);
 }
 
 void app_open_first(struct app *a)
@@ -486,12 +486,12 @@ void app_close(struct app *a)
 
     if (a->session && a->has_spoken)
         memcpy(a->end->session, host_session(app_host(a)), sizeof(a->end->session));
-    if (!a->session || !a->desk)
+    if (!a->session || !a->chores)
         return;
     o = chore_new(sizeof(*o), close_run, /*done=*/NULL, open_free);
     o->old = TAKE_PTR(a->session);
     if (!a->end->code) /* ended by the user, not by a signal */
         host_end_as(o->old->host, "prompt_input_exit");
     o->line = TAKE_PTR(a->statusline);
-    desk_give(a->desk, o); /* the mailbox is closed: it is freed after all other chores */
+    chores_give(a->chores, o); /* the mailbox is closed: it is freed after all other chores */
 }

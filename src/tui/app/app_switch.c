@@ -109,5 +109,5 @@ void app_switch(struct app *a, enum front_switch how, struct str id, struct fron
     a->is_changing = true;
     a->is_fresh = !request;
     inputs_hold(l->spec->inputs, a->is_fresh || a->asks_trust);
-    desk_give(a->desk, l);
+    chores_give(a->chores, l);
 }

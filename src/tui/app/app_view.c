@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "host/chore.h"
-#include "host/feed.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "sync/mailbox.h"
 #include "tasks/agents.h"
@@ -140,7 +140,7 @@ static void view_load(struct app *a, uint64_t from)
     l->cancel = a->spec->host->cancel;
     a->viewed.is_loading = true;
     view_unobserve(a);
-    desk_give(a->desk, l);
+    chores_give(a->chores, l);
 }
 
 /* All that is kept has come. */
@@ -316,7 +316,7 @@ void app_view_say(struct app *a, struct str text)
     s->is_member = it && it->is_member;
     buf_init(&s->text, BUF_NO_LIMIT);
     buf_add(&s->text, text);
-    desk_give(a->desk, s);
+    chores_give(a->chores, s);
 }
 
 /* ---- all that it has said ---- */

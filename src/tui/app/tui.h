@@ -35,8 +35,8 @@ struct tui_spec {
     int (*demo)(void *arg, struct err *err);
     void *demo_arg;
     /* The endpoint for other programs, opened for each session once it is in front of the user and
-     * closed before it is freed; listen() returns what unlisten() takes. Both on the desk's thread.
-     * NULL: no endpoint. */
+     * closed before it is freed; listen() returns what unlisten() takes. Both on the chores'
+     * thread. NULL: no endpoint. */
     void *(*listen)(struct host *h, struct slash *slash);
     void (*unlisten)(void *ear);
 };

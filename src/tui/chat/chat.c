@@ -9,7 +9,7 @@
 #include "agent/event.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/chat/hanging.h"
 #include "tui/chat/tool_view.h"
 #include "tui/markdown/markdown.h"
@@ -52,7 +52,7 @@ struct chat *chat_new(const struct chat_spec *spec)
     return c;
 }
 
-static void item_free(struct item *it)
+static void item_free(struct chat_item *it)
 {
     markdown_free(it->markdown);
     buf_release(&it->text);
@@ -66,7 +66,7 @@ void chat_free(struct chat *c)
     if (!c)
         return;
     while (c->first) {
-        struct item *it = c->first;
+        struct chat_item *it = c->first;
 
         c->first = it->next;
         item_free(it);
@@ -102,9 +102,9 @@ static bool stands_apart(enum item_kind before, enum item_kind kind)
            !(kind == ITEM_COMMAND && before == ITEM_SAID);
 }
 
-struct item *chat_add(struct chat *c, enum item_kind kind)
+struct chat_item *chat_add(struct chat *c, enum item_kind kind)
 {
-    struct item *it = mem_zalloc(sizeof(*it));
+    struct chat_item *it = mem_zalloc(sizeof(*it));
 
     it->kind = kind;
     it->has_gap = stands_apart(c->last_kind, kind);
@@ -118,10 +118,10 @@ struct item *chat_add(struct chat *c, enum item_kind kind)
     return it;
 }
 
-struct item *chat_add_text(struct chat *c, enum item_kind kind, enum style_role role,
-                           const char *mark, struct str text)
+struct chat_item *chat_add_text(struct chat *c, enum item_kind kind, enum style_role role,
+                                const char *mark, struct str text)
 {
-    struct item *it = chat_add(c, kind);
+    struct chat_item *it = chat_add(c, kind);
 
     it->role = role;
     it->mark = mark;
@@ -132,11 +132,11 @@ struct item *chat_add_text(struct chat *c, enum item_kind kind, enum style_role 
 
 void chat_drop_step(struct chat *c)
 {
-    struct item **at = &c->first;
+    struct chat_item **at = &c->first;
 
     c->last = NULL;
     while (*at) {
-        struct item *it = *at;
+        struct chat_item *it = *at;
 
         if (it->of_step && !it->is_shown) {
             *at = it->next;
@@ -195,7 +195,7 @@ static struct str said_start(struct str text, size_t *ret_more)
     return *ret_more ? str_first(text, cut) : text;
 }
 
-static void draw_said(const struct chat *c, const struct item *it, const struct view *v,
+static void draw_said(const struct chat *c, const struct chat_item *it, const struct view *v,
                       struct lines *ret)
 {
     CLEANUP(hanging_release) struct hanging h = {0};
@@ -215,7 +215,7 @@ static void draw_said(const struct chat *c, const struct item *it, const struct 
     }
 }
 
-static void draw_thought(const struct chat *c, const struct item *it, const struct view *v,
+static void draw_thought(const struct chat *c, const struct chat_item *it, const struct view *v,
                          struct lines *ret)
 {
     CLEANUP(buf_release) struct buf title = BUF_INIT(100);
@@ -232,7 +232,7 @@ static void draw_thought(const struct chat *c, const struct item *it, const stru
                     str_trim(buf_str(&it->text)), ret);
 }
 
-static void draw_rule(const struct chat *c, const struct item *it, const struct view *v,
+static void draw_rule(const struct chat *c, const struct chat_item *it, const struct view *v,
                       struct lines *ret)
 {
     CLEANUP(lines_release) struct lines rule = LINES_INIT;
@@ -272,7 +272,7 @@ static void draw_markdown(const struct chat *c, struct str text, const char *mar
 }
 
 /* What a command answers may bring its colors along. */
-static void draw_command(const struct chat *c, const struct item *it, const struct view *v,
+static void draw_command(const struct chat *c, const struct chat_item *it, const struct view *v,
                          struct lines *ret)
 {
     struct str rest = buf_str(&it->text);
@@ -299,7 +299,7 @@ static void draw_command(const struct chat *c, const struct item *it, const stru
 }
 
 /* Draws the finished rows of it that were not handed out before. */
-static void item_draw(struct chat *c, struct item *it, const struct view *v, struct lines *ret)
+static void item_draw(struct chat *c, struct chat_item *it, const struct view *v, struct lines *ret)
 {
     switch (it->kind) {
     case ITEM_ANSWER:
@@ -401,7 +401,7 @@ static void hand_out(const struct lines *rows, size_t *skip, bool *has_gap, stru
 /* The rows of a streaming answer, except those already in the scrollback. */
 static void tail_draw(struct chat *c, const struct view *v)
 {
-    struct item *it = c->first;
+    struct chat_item *it = c->first;
     bool has_gap;
     size_t skip;
 
@@ -420,7 +420,7 @@ static void tail_draw(struct chat *c, const struct view *v)
 /* The first rows of the tail stand in the scrollback from here on. */
 static void tail_stands(struct chat *c, size_t rows)
 {
-    struct item *it = c->first;
+    struct chat_item *it = c->first;
 
     for (size_t i = 0; i < rows; i++)
         it->skip += letters_of(lines_at(&c->tail, i));
@@ -460,12 +460,12 @@ static void take_overflow(struct chat *c, const struct view *v, struct lines *re
 /* A command that was typed while an answer comes in is answered between two parts of it, at once
  * and as wide as the window: below the answer its rows would be cut (app_frame.c). Where a part
  * stands half in the scrollback, its end comes first. */
-static void take_beside(struct chat *c, struct item *answer, const struct view *v,
+static void take_beside(struct chat *c, struct chat_item *answer, const struct view *v,
                         struct lines *ret)
 {
-    struct item *before = answer;
+    struct chat_item *before = answer;
 
-    for (struct item *it = before->next; it && !answer->skip; it = before->next) {
+    for (struct chat_item *it = before->next; it && !answer->skip; it = before->next) {
         if (it->kind != ITEM_SAID && it->kind != ITEM_COMMAND) {
             before = it;
             continue;
@@ -485,7 +485,7 @@ void chat_take(struct chat *c, const struct view *v, struct lines *ret)
 {
     c->tail_cols = 0;
     while (c->first && !c->first->is_void) {
-        struct item *it = c->first;
+        struct chat_item *it = c->first;
 
         lines_clear(&c->scratch);
         item_draw(c, it, v, &c->scratch);
@@ -527,7 +527,7 @@ static size_t live_tail(struct chat *c, const struct view *v, size_t room, struc
 /* The items that wait after a streaming answer. */
 static void live_waiting(struct chat *c, const struct view *v, struct lines *ret)
 {
-    for (struct item *it = c->first; it; it = it->next) {
+    for (struct chat_item *it = c->first; it; it = it->next) {
         bool has_gap = it->has_gap;
         size_t skip = 0;
 
@@ -578,10 +578,10 @@ void chat_live(struct chat *c, const struct view *v, struct lines *ret, size_t *
  * yet. */
 static void say_cut_off(struct chat *c)
 {
-    struct item *rest = c->first;
-    struct item *last = c->last;
+    struct chat_item *rest = c->first;
+    struct chat_item *last = c->last;
     enum item_kind last_kind = c->last_kind;
-    struct item *it;
+    struct chat_item *it;
 
     c->first = NULL;
     c->last = NULL;

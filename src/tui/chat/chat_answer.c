@@ -6,12 +6,12 @@
  * this and it is shown from its beginning. UI thread.
  */
 #include "base/secret.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/markdown/markdown.h"
 
 static void answer_open(struct chat *c)
 {
-    struct item *it = chat_add(c, ITEM_ANSWER);
+    struct chat_item *it = chat_add(c, ITEM_ANSWER);
 
     it->is_open = true;
     it->of_step = true;
@@ -53,7 +53,7 @@ static void answer_show(struct chat *c, struct str text)
 
 static void answer_close(struct chat *c)
 {
-    struct item *it = c->answer;
+    struct chat_item *it = c->answer;
 
     if (!it)
         return;
@@ -71,7 +71,7 @@ static void answer_close(struct chat *c)
 /* The rest of it is never shown. */
 static void answer_abandon(struct chat *c)
 {
-    struct item *it = c->answer;
+    struct chat_item *it = c->answer;
 
     buf_clear(&c->held);
     if (!it)
@@ -89,7 +89,7 @@ void answer_begins(struct chat *c)
         return;
     buf_clear(&c->raw);
     c->step_shown = false;
-    for (struct item *it = c->first; it; it = it->next)
+    for (struct chat_item *it = c->first; it; it = it->next)
         it->of_step = false;
 }
 

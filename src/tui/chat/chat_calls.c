@@ -6,7 +6,7 @@
 
 #include "agent/event.h"
 #include "base/mem.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/chat/tool_result.h"
 #include "tui/chat/tool_view.h"
 
@@ -114,7 +114,7 @@ void calls_done(struct chat *c, const struct event *e)
 {
     struct chat_call *call = calls_find(c, e->id);
     bool is_brief = !e->is_error && !c->verbose && tool_result_is_brief(e->name);
-    struct item *it = NULL;
+    struct chat_item *it = NULL;
 
     if (!todos_take(c, (struct event *)e)) { /* counting changes no event */
         it = chat_add(c, is_brief ? ITEM_BRIEF : ITEM_CALL);
@@ -214,7 +214,8 @@ void calls_draw(const struct chat *c, const struct view *v, size_t max_rows, str
     }
 }
 
-void calls_draw_done(struct chat *c, const struct item *it, const struct view *v, struct lines *ret)
+void calls_draw_done(struct chat *c, const struct chat_item *it, const struct view *v,
+                     struct lines *ret)
 {
     const struct event *e = it->done;
     struct tool_view t = {

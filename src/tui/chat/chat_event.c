@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "json/json.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/chat/tool_view.h"
 #include "tui/status/agent_rows.h"
 
@@ -215,7 +215,7 @@ static void on_block_delta(struct chat *c, const struct event *e, int64_t now_ms
 static void thought_done(struct chat *c, int64_t now_ms)
 {
     int64_t elapsed_ms = now_ms - c->thought_ms;
-    struct item *it;
+    struct chat_item *it;
 
     if (!str_trim(buf_str(&c->thought)).len && elapsed_ms < 1000)
         return;
@@ -335,7 +335,7 @@ static void on_user(struct chat *c, const struct event *e, int64_t now_ms)
 
 static void on_command(struct chat *c, const struct event *e, int64_t now_ms)
 {
-    struct item *it;
+    struct chat_item *it;
 
     (void)now_ms;
     c->told_command = e->state == STATE_IDLE;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "goal/report/told.h"
 #include "json/json.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 
 static const enum style_role roles[] = {
     [TOLD_PLAIN] = ROLE_GOAL,      [TOLD_FAINT] = ROLE_FAINT, [TOLD_GOOD] = ROLE_GOOD,

@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "host/typed.h"
+#include "host/record/typed.h"
 #include "json/json.h"
-#include "store/load.h"
+#include "store/transcript/load.h"
 #include "tui/chat/chat.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 
 #define HISTORY_ENTRIES                                                                            \
     200 /* at most so many lines of the transcript, however few turns they are */

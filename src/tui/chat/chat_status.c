@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "goal/report/display.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/chat/hanging.h"
 #include "tui/chat/tool_view.h"
 

@@ -5,7 +5,7 @@
 #include "agent/event.h"
 #include "base/arena.h"
 #include "json/json.h"
-#include "tui/chat/chat_inside.h"
+#include "tui/chat/chat_state.h"
 #include "tui/chat/tool_result.h"
 
 #define TODOS_ROWS 6 /* of the list, beside a row for the rest */

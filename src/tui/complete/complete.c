@@ -22,9 +22,9 @@
 #include "tools/search/walk.h"
 #include "tui/complete/complete_answer.h"
 #include "tui/complete/complete_command.h"
-#include "tui/complete/complete_inside.h"
 #include "tui/complete/complete_names.h"
 #include "tui/complete/complete_slash.h"
+#include "tui/complete/completer.h"
 #include "tui/complete/fuzzy.h"
 
 #define LIST_AGE_MS 5000      /* an older list is made anew */

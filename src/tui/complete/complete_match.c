@@ -12,8 +12,8 @@
 #include "sync/cancel.h"
 #include "tui/complete/complete_answer.h"
 #include "tui/complete/complete_command.h"
-#include "tui/complete/complete_inside.h"
 #include "tui/complete/complete_names.h"
+#include "tui/complete/completer.h"
 #include "tui/complete/fuzzy.h"
 
 #define LOOK_UP_EVERY 2048 /* names, before it looks for a newer question */

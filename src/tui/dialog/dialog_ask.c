@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/record.h"
+#include "host/record/record.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tui/dialog/dialogs.h"

@@ -7,7 +7,7 @@
 #include "tui/dialog/dialogs.h"
 #include "tui/editor/editor.h"
 
-struct edit {
+struct edit_dialog {
     struct panel panel;
     struct arena arena;
     struct str title;
@@ -17,7 +17,7 @@ struct edit {
 static void edit_draw(struct panel *p, const struct view *v, struct lines *ret,
                       struct screen_cursor *ret_cursor)
 {
-    struct edit *e = (struct edit *)p;
+    struct edit_dialog *e = (struct edit_dialog *)p;
     struct lines text = LINES_INIT;
     struct lines keys = LINES_INIT;
     struct view part = *v;
@@ -41,7 +41,7 @@ static void edit_draw(struct panel *p, const struct view *v, struct lines *ret,
 
 static enum panel_state edit_key(struct panel *p, const struct keypress *k)
 {
-    struct edit *e = (struct edit *)p;
+    struct edit_dialog *e = (struct edit_dialog *)p;
 
     switch (editor_key(e->editor, k, clock_mono_ms())) {
     case EDITOR_SEND:
@@ -55,7 +55,7 @@ static enum panel_state edit_key(struct panel *p, const struct keypress *k)
 
 static void edit_free(struct panel *p)
 {
-    struct edit *e = (struct edit *)p;
+    struct edit_dialog *e = (struct edit_dialog *)p;
 
     editor_free(e->editor);
     arena_release(&e->arena);
@@ -71,7 +71,7 @@ static const struct panel_kind edit_kind = {
 
 struct panel *dialog_edit_new(struct str title, struct str text, bool vim)
 {
-    struct edit *e = mem_zalloc(sizeof(*e));
+    struct edit_dialog *e = mem_zalloc(sizeof(*e));
 
     e->panel.kind = &edit_kind;
     e->arena = (struct arena)ARENA_INIT;
@@ -83,5 +83,5 @@ struct panel *dialog_edit_new(struct str title, struct str text, bool vim)
 
 void dialog_edit_text(struct panel *p, struct buf *ret)
 {
-    editor_text(((struct edit *)p)->editor, ret);
+    editor_text(((struct edit_dialog *)p)->editor, ret);
 }

@@ -1,7 +1,7 @@
 /*
- * dialog_record: the session's lines can no longer be written (host/record.c), most often because
- * the disk is full. Stopping loses nothing and is under the cursor; going on loses what follows.
- * UI thread.
+ * dialog_record: the session's lines can no longer be written (host/record/record.c), most often
+ * because the disk is full. Stopping loses nothing and is under the cursor; going on loses what
+ * follows. UI thread.
  */
 #include "tui/dialog/dialog_ask.h"
 

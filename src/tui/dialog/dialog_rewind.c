@@ -12,7 +12,7 @@ enum rewind_row {
     ROW_BOTH,
 };
 
-struct point {
+struct rewind_point_row {
     struct str uuid, text;
     size_t files;
 };
@@ -20,9 +20,9 @@ struct point {
 struct rewind_dialog {
     struct panel panel;
     struct dialog_page messages;
-    struct dialog_page what; /* when a message is chosen */
-    struct point *points;    /* the first page's arena's */
-    const struct point *chosen;
+    struct dialog_page what;         /* when a message is chosen */
+    struct rewind_point_row *points; /* the first page's arena's */
+    const struct rewind_point_row *chosen;
 };
 
 static void messages_body(void *arg, const struct view *v, struct lines *ret)
@@ -146,9 +146,9 @@ struct panel *dialog_rewind_new(const struct dialog_rewind_point *points, size_t
     d->messages.body_arg = d;
     d->points = arena_zalloc(arena, sizeof(*d->points) * (count + 1));
     for (size_t i = 0; i < count; i++) {
-        d->points[i] = (struct point){.uuid = arena_str(arena, points[i].uuid),
-                                      .text = arena_str(arena, points[i].text),
-                                      .files = points[i].files};
+        d->points[i] = (struct rewind_point_row){.uuid = arena_str(arena, points[i].uuid),
+                                                 .text = arena_str(arena, points[i].text),
+                                                 .files = points[i].files};
         add_message(d, &points[i]);
     }
     return &d->panel;

@@ -11,7 +11,7 @@
 #define SECRET_MAX 16384
 #define SECRET_DOTS 24 /* shown at most: the length is given as a number */
 
-struct secret {
+struct secret_dialog {
     struct panel panel;
     struct arena arena;
     struct str title, text;
@@ -19,7 +19,7 @@ struct secret {
     size_t len;
 };
 
-static void secret_row(const struct secret *s, const struct view *v, struct lines *ret)
+static void secret_row(const struct secret_dialog *s, const struct view *v, struct lines *ret)
 {
     size_t dots = s->len < SECRET_DOTS ? s->len : SECRET_DOTS;
 
@@ -36,7 +36,7 @@ static void secret_row(const struct secret *s, const struct view *v, struct line
 static void secret_draw(struct panel *p, const struct view *v, struct lines *ret,
                         struct screen_cursor *ret_cursor)
 {
-    struct secret *s = (struct secret *)p;
+    struct secret_dialog *s = (struct secret_dialog *)p;
     CLEANUP(buf_release) struct buf keys = BUF_INIT(200);
     struct lines row = LINES_INIT;
 
@@ -55,7 +55,7 @@ static void secret_draw(struct panel *p, const struct view *v, struct lines *ret
 }
 
 /* What a key consists of; the rest came along with a copy. */
-static void secret_add(struct secret *s, struct str text)
+static void secret_add(struct secret_dialog *s, struct str text)
 {
     for (size_t i = 0; i < text.len && s->len < sizeof(s->bytes); i++) {
         if (text.ptr[i] > ' ' && text.ptr[i] <= '~')
@@ -65,7 +65,7 @@ static void secret_add(struct secret *s, struct str text)
 
 static enum panel_state secret_key(struct panel *p, const struct keypress *k)
 {
-    struct secret *s = (struct secret *)p;
+    struct secret_dialog *s = (struct secret_dialog *)p;
 
     if (k->code == KEY_TEXT || k->code == KEY_PASTE)
         secret_add(s, k->text);
@@ -80,7 +80,7 @@ static enum panel_state secret_key(struct panel *p, const struct keypress *k)
 
 static void secret_free(struct panel *p)
 {
-    struct secret *s = (struct secret *)p;
+    struct secret_dialog *s = (struct secret_dialog *)p;
 
     explicit_bzero(s->bytes, sizeof(s->bytes));
     arena_release(&s->arena);
@@ -97,7 +97,7 @@ static const struct panel_kind secret_kind = {
 
 struct panel *dialog_secret_new(struct str title, struct str text)
 {
-    struct secret *s = mem_zalloc(sizeof(*s));
+    struct secret_dialog *s = mem_zalloc(sizeof(*s));
 
     s->panel.kind = &secret_kind;
     s->arena = (struct arena)ARENA_INIT;
@@ -108,7 +108,7 @@ struct panel *dialog_secret_new(struct str title, struct str text)
 
 struct str dialog_secret_text(struct panel *p)
 {
-    struct secret *s = (struct secret *)p;
+    struct secret_dialog *s = (struct secret_dialog *)p;
 
     return str_make(s->bytes, s->len);
 }

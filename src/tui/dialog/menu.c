@@ -4,7 +4,7 @@
 #include "tui/dialog/menu.h"
 
 #include "tui/complete/fuzzy.h"
-#include "tui/dialog/menu_inside.h"
+#include "tui/dialog/menu_state.h"
 #include "tui/editor/search_text.h"
 #include "tui/screen/keypress.h"
 #include "tui/screen/width.h"

@@ -6,7 +6,7 @@
 
 #include "tui/complete/fuzzy.h"
 #include "tui/dialog/menu.h"
-#include "tui/dialog/menu_inside.h"
+#include "tui/dialog/menu_state.h"
 #include "tui/screen/width.h"
 
 #define MIN_DETAIL 10 /* least cells for a detail shown after a label */

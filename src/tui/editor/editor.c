@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/keypress.h"
 
 #define FIRST_WIDTH 77 /* of rows, before it was drawn */

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_layout.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/keypress.h"
 #include "tui/screen/width.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_layout.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 
 static const struct str newline = STR_INIT("\n");
 

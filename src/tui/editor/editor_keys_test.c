@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "tui/editor/editor_inside.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/keypress.h"
 #include "unit.h"
 

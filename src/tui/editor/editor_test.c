@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "tui/complete/complete.h"
 #include "tui/editor/editor.h"
-#include "tui/editor/editor_inside.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/keypress.h"
 #include "tui/screen/line.h"
 #include "tui/screen/width.h"

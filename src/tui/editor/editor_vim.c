@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 #include "tui/screen/width.h"
 
 #define MAX_RECORDED 10000 /* keys; a longer command cannot be repeated */

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 
 #define INDENT "    "
 

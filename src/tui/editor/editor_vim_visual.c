@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "tui/editor/editor_inside.h"
 #include "tui/editor/editor_move.h"
+#include "tui/editor/editor_state.h"
 
 bool vim_is_visual(const struct editor_vim *v)
 {

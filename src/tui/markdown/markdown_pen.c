@@ -70,7 +70,7 @@ static int mark_width(const struct container *c, bool ascii)
 }
 
 /* Deep inside, the outer containers are not shown: there must be room for the text. */
-static size_t first_shown(const struct markdown_drawing *d, const struct block *b, int margin)
+static size_t first_shown(const struct markdown_drawing *d, const struct md_block *b, int margin)
 {
     int room = (d->cols - margin) / 2;
     int width = 0;
@@ -90,7 +90,7 @@ static bool is_code(enum block_kind kind)
     return kind == BLOCK_CODE || kind == BLOCK_CODE_LINE;
 }
 
-static void put_prefix(const struct markdown_drawing *d, const struct block *b, bool is_first,
+static void put_prefix(const struct markdown_drawing *d, const struct md_block *b, bool is_first,
                        struct lines *to)
 {
     struct line margin = lines_at(&d->page->margin, is_first && !d->pen->has_drawn ? 0 : 1);
@@ -112,7 +112,7 @@ static void put_prefix(const struct markdown_drawing *d, const struct block *b, 
 }
 
 /* Two lines: the prefix of the block's first row, and of its others. */
-static void make_prefix(const struct markdown_drawing *d, const struct block *b)
+static void make_prefix(const struct markdown_drawing *d, const struct md_block *b)
 {
     lines_clear(&d->page->prefix);
     put_prefix(d, b, /*is_first=*/!b->is_continued, &d->page->prefix);
@@ -125,7 +125,7 @@ static bool is_loud(enum block_kind kind)
 }
 
 /* An empty row between blocks: where the text has one, and around blocks that are set apart. */
-static bool needs_gap(const struct markdown_pen *pen, const struct block *b)
+static bool needs_gap(const struct markdown_pen *pen, const struct md_block *b)
 {
     if (!pen->has_drawn || b->is_continued)
         return false;
@@ -144,9 +144,9 @@ static void add_bare(struct lines *to, struct line prefix)
 }
 
 /* With the bars of the quotes that go on. */
-static void draw_gap(const struct markdown_drawing *d, const struct block *b)
+static void draw_gap(const struct markdown_drawing *d, const struct md_block *b)
 {
-    struct block shared = *b;
+    struct md_block shared = *b;
 
     shared.depth = 0;
     for (size_t i = 0; i < b->depth && i < d->pen->last_depth; i++) {
@@ -161,14 +161,14 @@ static void draw_gap(const struct markdown_drawing *d, const struct block *b)
     add_bare(d->out, lines_at(&d->page->prefix, 0));
 }
 
-static void begin_block(const struct markdown_drawing *d, const struct block *b)
+static void begin_block(const struct markdown_drawing *d, const struct md_block *b)
 {
     if (needs_gap(d->pen, b))
         draw_gap(d, b);
     make_prefix(d, b);
 }
 
-static void end_block(const struct markdown_drawing *d, const struct block *b)
+static void end_block(const struct markdown_drawing *d, const struct md_block *b)
 {
     d->pen->last = b->kind;
     d->pen->last_depth = b->depth;
@@ -221,7 +221,7 @@ static int room_behind_prefix(const struct markdown_drawing *d)
 
 /* --- Blocks --- */
 
-static struct style text_style(const struct block *b)
+static struct style text_style(const struct md_block *b)
 {
     for (size_t i = 0; i < b->depth; i++) {
         if (b->in[i].kind == CONTAINER_QUOTE)
@@ -237,13 +237,14 @@ static struct style heading_style(int level)
     return STYLE_WITH(ROLE_HEADING, level <= 2 ? flags[level - 1] : 0);
 }
 
-static struct markdown_inline text_look(const struct markdown_drawing *d, const struct block *b,
+static struct markdown_inline text_look(const struct markdown_drawing *d, const struct md_block *b,
                                         struct style style)
 {
     return (struct markdown_inline){style, d->links, b->links, d->page->spells_links};
 }
 
-static void draw_text(const struct markdown_drawing *d, const struct block *b, struct style style)
+static void draw_text(const struct markdown_drawing *d, const struct md_block *b,
+                      struct style style)
 {
     struct markdown_inline how = text_look(d, b, style);
 
@@ -252,7 +253,7 @@ static void draw_text(const struct markdown_drawing *d, const struct block *b, s
     put_rows(d, &d->page->scratch, /*anywhere=*/false);
 }
 
-static void draw_rule(const struct markdown_drawing *d, const struct block *b)
+static void draw_rule(const struct markdown_drawing *d, const struct md_block *b)
 {
     begin_block(d, b);
     for (int n = room_behind_prefix(d); n > 0; n--)
@@ -261,7 +262,7 @@ static void draw_rule(const struct markdown_drawing *d, const struct block *b)
     put_rows(d, &d->page->scratch, /*anywhere=*/true);
 }
 
-static void draw_code(const struct markdown_drawing *d, const struct block *b)
+static void draw_code(const struct markdown_drawing *d, const struct md_block *b)
 {
     struct str language = str_clip(block_text(d->blocks, b), MARKDOWN_MAX_LANGUAGE);
 
@@ -276,7 +277,7 @@ static void draw_code(const struct markdown_drawing *d, const struct block *b)
     }
 }
 
-static void draw_code_line(const struct markdown_drawing *d, const struct block *b)
+static void draw_code_line(const struct markdown_drawing *d, const struct md_block *b)
 {
     make_prefix(d, b);
     code_draw(str_of(d->pen->language), block_text(d->blocks, b), &d->pen->code_state,
@@ -285,7 +286,7 @@ static void draw_code_line(const struct markdown_drawing *d, const struct block 
     put_rows(d, &d->page->scratch, /*anywhere=*/true);
 }
 
-static void draw_html_line(const struct markdown_drawing *d, const struct block *b)
+static void draw_html_line(const struct markdown_drawing *d, const struct md_block *b)
 {
     begin_block(d, b);
     lines_put(&d->page->scratch, STYLE(ROLE_FAINT), block_text(d->blocks, b));
@@ -313,7 +314,7 @@ static void draw_table(const struct markdown_drawing *d, bool at_end)
     end_block(d, &pen->table_block);
 }
 
-static void draw_block(const struct markdown_drawing *d, const struct block *b)
+static void draw_block(const struct markdown_drawing *d, const struct md_block *b)
 {
     lines_clear(&d->page->scratch);
     switch (b->kind) {

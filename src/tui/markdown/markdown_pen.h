@@ -34,7 +34,7 @@ struct markdown_pen { /* zeroed at first */
     uint32_t last_in[MARKDOWN_MAX_DEPTH]; /* ids of containers */
     char language[MARKDOWN_MAX_LANGUAGE + 1];
     int code_state;
-    struct block table_block;
+    struct md_block table_block;
     struct markdown_table table;
 };
 void markdown_pen_release(struct markdown_pen *p);

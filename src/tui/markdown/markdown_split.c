@@ -22,7 +22,7 @@ void blocks_release(struct blocks *b)
     buf_release(&b->text);
 }
 
-struct str block_text(const struct blocks *b, const struct block *x)
+struct str block_text(const struct blocks *b, const struct md_block *x)
 {
     return str_first(str_from(buf_str(&b->text), x->at), x->len);
 }
@@ -58,9 +58,9 @@ void markdown_split_fork(const struct markdown_split *s, struct blocks *out,
 
 static void split_emit(struct markdown_split *s, enum block_kind kind, int level, struct str text)
 {
-    struct block *b = vec_add(&s->out->list);
+    struct md_block *b = vec_add(&s->out->list);
 
-    *b = (struct block){
+    *b = (struct md_block){
         .kind = kind,
         .level = level,
         .has_gap = s->has_gap,

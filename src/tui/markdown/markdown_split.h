@@ -50,7 +50,7 @@ enum block_kind {
     BLOCK_NOTHING, /* an item without text */
 };
 
-struct block {
+struct md_block {
     enum block_kind kind;
     int level;         /* HEADING: 1 to 6 */
     bool has_gap;      /* an empty line was before it */
@@ -62,12 +62,12 @@ struct block {
 };
 
 struct blocks {
-    VEC(struct block) list;
+    VEC(struct md_block) list;
     struct buf text;
 };
 void blocks_clear(struct blocks *b);
 void blocks_release(struct blocks *b);
-struct str block_text(const struct blocks *b, const struct block *x);
+struct str block_text(const struct blocks *b, const struct md_block *x);
 
 /* [label]: target */
 struct markdown_link {

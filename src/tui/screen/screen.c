@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "tui/screen/paint.h"
 #include "tui/screen/reflow.h"
-#include "tui/screen/screen_inside.h"
 #include "tui/screen/screen_log.h"
+#include "tui/screen/screen_state.h"
 #include "tui/screen/term.h"
 
 #define SCREEN_MAX_FRAME ((size_t)256 << 20)

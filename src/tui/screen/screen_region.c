@@ -11,7 +11,7 @@
  */
 #include "base/clock.h"
 #include "tui/screen/reflow.h"
-#include "tui/screen/screen_inside.h"
+#include "tui/screen/screen_state.h"
 #include "tui/screen/width.h"
 
 #define SCREEN_PREFIX 8 /* shorter beginnings are not worth a movement */

@@ -14,20 +14,20 @@
 #define MIN_GOAL 8 /* cells of a goal that are worth being shown */
 #define FULL_PERCENT 80
 
-struct part {
+struct status_part {
     char text[256];
     enum style_role role;
     int rank; /* the higher, the sooner it goes */
 };
 
 struct parts {
-    struct part list[MAX_PARTS];
+    struct status_part list[MAX_PARTS];
     size_t len;
 };
 
 static void add(struct parts *p, int rank, enum style_role role, struct str text)
 {
-    struct part *part = &p->list[p->len++];
+    struct status_part *part = &p->list[p->len++];
 
     text = str_clip(text, sizeof(part->text) - 1);
     part->rank = rank;

@@ -1,0 +1,208 @@
+/*
+ * The inside of a host; for src/host/host*.c only.
+ *
+ * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
+ * input, and addressed by all callers; host_event.c emits events in the session's name;
+ * host_hooks.c sets up hooks; host_title.c has titles made; host_rewind.c goes back; host_choices.c
+ * stores choices for the next session.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/extra.h"
+#include "agent/hook_sight.h"
+#include "agent/tool.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "context/prompt.h"
+#include "guard/permit.h"
+#include "host/briefing.h"
+#include "host/host.h"
+#include "host/models.h"
+#include "llm/spending.h"
+#include "sync/thread.h"
+#include "sync/ticket.h"
+#include "tasks/pool.h"
+
+struct agent;
+struct agent_loaded;
+struct agents;
+struct children;
+struct record;
+struct task_table;
+struct team;
+struct tool_entry;
+
+struct host {
+    struct hub *hub, *own_hub; /* the second: NULL, or the same */
+    struct conf *conf;
+    const struct args *args;
+    struct cancel *cancel;
+    struct session *session;
+    struct goals *goals;
+    struct models models;
+    struct net *net;
+    struct workspace *workspace;
+    struct permit *permit;
+    struct sandbox *sandbox;
+    VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
+    const struct tool_entry *more;        /* beside those */
+    size_t more_count;
+    VEC(struct tool_entry *) added; /* host_add_tool() */
+    struct toolbox *toolbox;        /* the main agent's */
+    struct toolbox *all_tools; /* whose tools its children get: the same, but in coordinator mode */
+    struct strv only_tools;
+    bool has_only_tools;
+    struct prompt_spec prompt;
+    struct briefing briefing;
+    struct buf schema, plan_steps;
+    struct strv aliases; /* of tools: name, actual tool, … */
+    struct hook_registry *registry;
+    struct runner *runner;
+    struct hook_watch aside_watch; /* of hooks that nothing waits for */
+    struct reload *reload;
+    struct watch *watch;
+    struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
+    size_t hook_count;
+    int64_t max_steps;
+    struct spending *spending;
+    struct host_past past;
+    int64_t opened_ms; /* clock_mono_ms() */
+    enum thinking thinking;
+    int64_t thinking_budget;
+    atomic_bool hides_thinking;
+    bool is_interactive;
+    atomic_bool coordinates;    /* coordinator mode is on */
+    bool told_coordinating;     /* the model knows that */
+    bool recorded_coordinating; /* the transcript says so */
+    struct buf coordinator_system;
+    char *scratchpad;   /* of coordinator mode; NULL: none */
+    bool only_calls;    /* no model, no servers */
+    bool of_run;        /* one prompt, and the process exits */
+    const char *source; /* NULL: as the session was opened */
+    enum effort effort; /* under the gate, as thinking is */
+    struct feed *feed;
+    struct asks *asks;
+    struct event_log *log;       /* NULL: none */
+    struct surroundings *around; /* begun early; NULL: not */
+    char *commits;               /* where it remembers commits */
+    struct buf system,
+        context;            /* what every agent of the session begins with; made with the first */
+    struct buf opening;     /* context and types: the first context of the main agent */
+    struct strv type_lines; /* the same for the transcript, not written yet */
+    struct children *children;
+    struct agents *agents;
+    struct definitions *types_read;             /* where main's own type is; NULL: it has none */
+    struct pool pool;                           /* what that leaves of the tools */
+    struct tool_entry agent_tool, message_tool; /* with the agents */
+    struct task_table *tasks;
+    struct team *team;
+    struct mcp *mcp;                /* NULL: no servers are configured */
+    struct mcp_desk *mcp_desk;      /* what servers have asked (mcp_ask.h) */
+    struct arena mcp_arena;         /* of mcp_servers */
+    const struct json *mcp_servers; /* of a client; NULL: none */
+    _Atomic uint64_t mcp_seen;      /* the version of servers and tools in the toolbox */
+    struct extra_source extra;
+    bool defers;             /* tools of servers are not part of the request */
+    bool is_undecided;       /* whether they are: that depends on how many there are */
+    struct ticket boxing;    /* held while a toolbox is made */
+    struct thread *looking;  /* whether commands can be confined here */
+    struct titling *titling; /* NULL: no title was requested */
+
+    struct agent *agent;                /* the main one; begins when it is ready */
+    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
+
+    struct gate gate; /* of what follows */
+    bool is_ready;    /* what waits for the first input is made */
+    bool is_held;     /* it is being made, or that is blocked by a caller */
+    bool finishing;
+    int64_t turn, step; /* of the last event */
+    bool in_turn;
+    int64_t results; /* reported ones */
+    struct event *last_turn, *last_step;
+    struct host_lines lines;
+};
+
+/* host.c */
+int host_make_toolbox(struct host *h, struct err *err);
+/* The network, where a model needs it. */
+int host_connect(struct host *h, struct err *err);
+/* For one more workspace; the caller frees it. */
+struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes);
+struct toolbox *host_toolbox(struct host *h);          /* a reference of yours */
+struct toolbox *host_children_toolbox(struct host *h); /* the same */
+
+/* host_coordinator.c: coordinator mode, as a resumed session or the environment wants it; its line
+ * in the transcript; the main agent's tools among all; its system prompt in either mode; a reminder
+ * when the mode has changed (true). */
+int host_begin_coordinator(struct host *h, struct strv *ret_notes, struct err *err);
+void host_record_coordinator(struct host *h);
+int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox **ret,
+                           struct err *err);
+struct str host_system(struct host *h);
+bool host_coordinator_news(struct host *h, struct buf *ret);
+
+/* mcp.c: starts the servers; waits for them before the first turn; takes over what has changed. */
+int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
+void host_await_mcp(struct host *h);
+void host_refresh_mcp(struct host *h);
+
+/* host_hooks.c */
+void host_make_hooks(struct host *h, struct strv *ret_notes);
+/* Callbacks; arg is the host. */
+void host_say_model(void *arg, struct buf *ret);
+void host_say_title(void *arg, struct buf *ret);
+void host_take_title(void *arg, struct str title);
+bool host_may_change(void *arg, const char *source, const char *path);
+void host_on_file(void *arg, const char *path, const char *event);
+void host_on_watch(void *arg, const struct strv *paths);
+
+/* host_team.c */
+void host_make_team(struct host *h);
+/* A team that a session led when it was left is its own again, without the members. */
+void host_adopt_team(struct host *h);
+
+/* host_agent.c */
+void host_make_agent(struct host *h);
+struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
+struct agent *host_agent(struct host *h, struct err *err); /* begins when it has not */
+struct record *host_record(struct host *h);                /* NULL: nothing is kept */
+const char *host_entrypoint(const struct host *h);         /* "cli" */
+void host_refresh(void *arg);                              /* agent_spec.refresh */
+/* Between these two the agent does not begin, so the caller has the record to itself if it has not;
+ * NULL then. */
+struct agent *host_hold(struct host *h);
+void host_let_go(struct host *h);
+
+/* host_look.c: a question on the side to this model, paid for by the session. */
+int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
+                int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
+int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err);
+/* agent_spec.news and its like, with the agent types; arg is the host. */
+void host_say_types(struct host *h);
+void host_news(void *arg, struct cancel *cancel, struct buf *ret);
+void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
+void host_again(void *arg, struct cancel *cancel, struct buf *ret);
+bool host_loaded(void *arg, struct agent_loaded *ret);
+bool host_attachment(void *arg, struct buf *ret);
+void host_listen_tasks(struct host *h);
+/* Agents of the session that is resumed; once its main agent is made. */
+void host_recall_agents(struct host *h);
+bool host_awaits_tasks(void *arg);
+
+/* host_title.c: input of the user; a session without a title may get one. */
+void host_hear(struct host *h, const struct agent_input *input);
+void host_end_titling(struct host *h);
+
+/* host_event.c: callbacks; arg is the host. */
+void host_emit(void *arg, struct event *e, struct cancel *cancel);
+void host_emit_goal(void *arg, struct event *e);
+void host_on_waiting(bool waiting, void *arg);
+void host_on_mode(enum permit_mode mode, void *arg);
+void host_on_trouble(void *arg, struct str text);

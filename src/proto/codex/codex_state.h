@@ -1,0 +1,146 @@
+/*
+ * The inside of the app-server; for src/proto/codex alone.
+ *
+ * codex_server.c has the methods and the connection; codex_thread.c starts, resumes and forks
+ * threads; codex_turn.c starts, steers and interrupts turns and reports what happens in them;
+ * codex_ask.c asks for approvals; codex_goal.c has thread/goal; codex_list.c has the lists; items.c
+ * what a turn is made of. The loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/id.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "json/jw.h"
+#include "llm/event.h"
+#include "proto/codex/items.h"
+#include "proto/rpc/client.h"
+#include "store/store.h"
+
+struct codex_asked;
+struct event;
+struct json;
+
+#define CODEX_MAX_TEXT ((size_t)64 << 20)
+#define CODEX_VERSION "0.169.0" /* what clients take for the version of Codex */
+
+/* A connection. */
+struct codex {
+    struct client *client;
+    bool is_initialized;
+    struct buf name;   /* of the client */
+    struct strv muted; /* notifications that it does not want */
+};
+
+/* A turn/interrupt that waits for its turn to end; its answer is given at once. */
+
+/* A thread as one client sees it. */
+struct codex_view {
+    struct codex *app;
+    struct client_view *view;
+    struct items items;
+    VEC(struct codex_asked *) asked;
+    struct buf status;  /* as last reported */
+    struct buf goal;    /* the same, JSON; empty: none reported yet */
+    struct buf started; /* id of a turn that was answered for and has not begun; or empty */
+    bool is_waiting_for_approval, is_waiting_for_input;
+    bool denies_asks; /* approvalPolicy "never" */
+    bool is_ephemeral;
+    bool in_turn;
+    struct llm_usage total;
+    const char *policy, *sandbox; /* as they were chosen; NULL: by the settings */
+};
+
+struct codex_view *codex_view_of(const struct client_view *v);
+
+/* ---- codex_server.c ---- */
+
+/* The view of params.threadId; NULL: the call was refused. */
+struct codex_view *codex_view_for(struct codex *a, struct rpc_call *call);
+/* params.threadId; false: there is none or it is no UUID, and the call was refused. */
+bool codex_thread_id(struct rpc_call *call, struct str *ret);
+/* "missing field `x`" */
+void codex_refuse_missing(struct rpc_call *call, const char *field);
+enum rpc_code codex_code(const struct err *err);
+/* Unless the client does not want it. */
+void codex_notify(struct codex *a, const char *method, const struct buf *params);
+/* {"threadId": …: the caller writes the rest, and codex_end() sends it. */
+struct codex_note {
+    struct codex_view *view;
+    const char *method;
+    struct buf text;
+    struct jw w;
+};
+struct jw *codex_begin(struct codex_note *n, struct codex_view *v, const char *method);
+void codex_end(struct codex_note *n);
+
+/* ---- codex_thread.c ---- */
+
+void codex_thread_start(struct codex *a, struct rpc_call *call);
+void codex_thread_resume(struct codex *a, struct rpc_call *call);
+void codex_thread_fork(struct codex *a, struct rpc_call *call);
+void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call);
+void codex_thread_name_set(struct codex *a, struct rpc_call *call);
+void codex_thread_compact(struct codex *a, struct rpc_call *call);
+/* Policies of a request, applied to the thread: -1 and the reason. */
+int codex_apply(struct codex_view *v, const struct json *params, struct err *err);
+
+struct codex_thread {
+    const struct store_session *row; /* its stored data; NULL: none */
+    const char *id, *path, *provider, *model, *effort;
+    struct str cwd, forked_from;
+    bool is_ephemeral;
+    const char *status;        /* JSON */
+    const struct items *turns; /* NULL: they are not told */
+};
+void codex_write_thread(struct jw *w, const struct codex_thread *t);
+const char *codex_status_of(const struct codex_view *v, struct buf *room);
+
+/* ---- codex_turn.c ---- */
+
+void codex_turn_start(struct codex *a, struct rpc_call *call);
+void codex_turn_steer(struct codex *a, struct rpc_call *call);
+void codex_turn_interrupt(struct codex *a, struct rpc_call *call);
+void codex_interrupt(struct codex_view *v);
+void codex_event(struct client_view *view, const struct event *e);
+void codex_say_status(struct codex_view *v);
+void codex_items_init(struct codex_view *v);
+
+/* ---- codex_ask.c ---- */
+
+void codex_ask(struct client_view *view, uint64_t id, const struct ask *ask);
+void codex_withdrawn(struct client_view *view, int64_t request);
+void codex_asked_free(struct codex_view *v);
+void codex_asks_refuse(struct codex_view *v);
+
+/* ---- codex_goal.c ---- */
+
+void codex_goal_set(struct codex *a, struct rpc_call *call);
+void codex_goal_get(struct codex *a, struct rpc_call *call);
+void codex_goal_clear(struct codex *a, struct rpc_call *call);
+/* If it differs from the last report. turn: of the change, or empty. */
+void codex_say_goal(struct codex_view *v, struct str turn);
+
+/* ---- codex_list.c ---- */
+
+void codex_thread_list(struct codex *a, struct rpc_call *call);
+void codex_thread_read(struct codex *a, struct rpc_call *call);
+void codex_thread_delete(struct codex *a, struct rpc_call *call);
+void codex_loaded_list(struct codex *a, struct rpc_call *call);
+void codex_turns_list(struct codex *a, struct rpc_call *call);
+void codex_items_list(struct codex *a, struct rpc_call *call);
+void codex_model_list(struct codex *a, struct rpc_call *call);
+void codex_skills_list(struct codex *a, struct rpc_call *call);
+void codex_mcp_list(struct codex *a, struct rpc_call *call);
+void codex_account_read(struct codex *a, struct rpc_call *call);
+void codex_config_read(struct codex *a, struct rpc_call *call);
+void codex_profile_list(struct codex *a, struct rpc_call *call);
+/* The row of a session; ERR_NOT_FOUND. ix keeps its texts. Any thread. */
+struct index;
+int codex_find_row(const struct client *c, struct str id, struct index *ix, struct buf *ret_path,
+                   const struct store_session **ret, struct err *err);

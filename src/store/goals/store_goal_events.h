@@ -1,0 +1,10 @@
+/*
+ * A line of the ledger, inside the caller's transaction.
+ */
+#pragma once
+
+#include "store/goals/goals.h"
+
+/* With e's own goal, time and status. */
+int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
+                      struct err *err);
