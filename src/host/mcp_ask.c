@@ -152,7 +152,7 @@ static void open_page(struct host *h, struct str url, struct cancel *cancel)
     struct str word;
     CLEANUP(strv_release) struct strv argv = STRV_INIT;
     struct proc_result result = {0};
-    struct proc_spec spec = {.timeout_ms = OPEN_MS, .linger_ms = -1, .by_person = true};
+    struct proc_spec spec = {.timeout_ms = OPEN_MS, .linger_ms = -1, .by_user = true};
 
     if (!h->is_interactive)
         return;
