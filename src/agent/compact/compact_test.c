@@ -481,7 +481,7 @@ static const struct {
     {"the disk is full", SUMMARY LONG "step\n  if-result \"big\"\n  text done\n", NULL, NULL, true,
      NULL, "TSDrcFnSDE", END_COMPLETED, "done", NULL, "could not be compacted: the disk is full"},
     {"a tool instead of a summary, then one",
-     "step\n  if-prompt \"Only text is wanted now\"\n  text the gist\n"
+     "step\n  if-prompt \"Answer with text only\"\n  text the gist\n"
      "step\n  if-prompt \"Write that summary now\"\n  call Big {}\n" LONG "step\n  text done\n",
      NULL, NULL, false, NULL, "TSDrcCSDE", END_COMPLETED, "done", "PostCompact auto the gist",
      NULL},
@@ -546,7 +546,7 @@ static const struct {
     {"asked for, and it fails",
      "step\n  if-prompt \"Write that summary now\"\n  sticky\n  stop refusal\n  text no\n"
      "step\n  call Big {}\nstep\n  text done\n",
-     NULL, NULL, false, "/compact", "TSDrSDETcFE", END_MODEL_ERROR, "the model refused to sum up",
+     NULL, NULL, false, "/compact", "TSDrSDETcFE", END_MODEL_ERROR, "the model refused to summarize",
      NULL, NULL},
     {"another word", "step\n  text done\nstep\n  if-prompt \"/compactor\"\n  text indeed\n", NULL,
      NULL, false, "/compactor", "TSDETSDE", END_COMPLETED, "indeed", NULL, NULL},
@@ -603,7 +603,7 @@ static void change_file(void *arg, struct cancel *cancel, struct buf *ret)
 static void state_is_said_again(void **state)
 {
     static const char *const words[] = {
-        "goes on from an earlier part",
+        "This conversation continues an earlier one",
         "the gist",
         "/t.jsonl",
         "the surroundings by now",
@@ -723,7 +723,7 @@ static void three_failures(void **state)
     bench_turn(&b, "go");
     assert_string_equal(buf_cstr(&b.trace), "TSDrcFnSDrcFnSDrcFnnSDrSDE");
     assert_int_equal(b.end, END_COMPLETED);
-    assert_true(strstr(buf_cstr(&b.notices), "3 compactions in a row were in vain"));
+    assert_true(strstr(buf_cstr(&b.notices), "3 compactions in a row failed"));
     bench_turn(&b, "and more words than there is room for");
     assert_int_equal(b.end, END_PROMPT_TOO_LONG);
     assert_true(strstr(b.error, "/compact makes room"));
