@@ -114,6 +114,8 @@ struct tool_entry {
     const char *schema; /* tool_<name>_schema */
     unsigned flags;
     size_t max_result; /* 0 = TOOL_MAX_RESULT */
+    /* What "(…)" names in permission rules for this tool (guard/rule.h). 0 = a name. */
+    enum rule_about specifier;
 
     void *arg; /* for rows made at run time: belongs to their maker */
 

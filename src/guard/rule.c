@@ -115,14 +115,18 @@ static int rule_take_specifier(struct rule *r, struct str spec, const struct rul
                                struct err *err)
 {
     rule_take_param(r, spec);
-    if (str_is(r->tool, "Bash"))
+    switch (str_is(r->tool, "Cd") ? ABOUT_PATH : tool_specifier(r->tool)) { /* Cd is no tool */
+    case ABOUT_COMMAND:
         return rule_take_command(r, spec, err);
-    if (str_is(r->tool, "Read") || str_is(r->tool, "Edit") || str_is(r->tool, "Cd")) {
+    case ABOUT_PATH:
         r->kind = RULE_KIND_PATH;
         return rule_path_parse(&r->arena, spec, r->list, place, &r->path, err);
-    }
-    if (str_is(r->tool, "WebFetch"))
+    case ABOUT_HOST:
         return rule_take_host(r, spec, err);
+    case ABOUT_NOTHING:
+    case ABOUT_NAME:
+        break;
+    }
     r->kind = RULE_KIND_NAME;
     r->pattern = spec;
     if (r->param.len)

@@ -50,6 +50,10 @@ struct rule_subject {
                                            several rules; NULL: each one parses it again */
 };
 
+/* What "(…)" names in rules for this tool, as the tool's row states it (agent/tool.h); ABOUT_NAME
+ * for tools that are not ours. The table of tools implements it (tools/tools.c). */
+enum rule_about tool_specifier(struct str tool);
+
 /* Where relative rules are anchored. All absolute. */
 struct rule_place {
     const char *source; /* folder of "/x": where the rule was written */

@@ -42,6 +42,7 @@ const struct tool_entry tool_bash_entry = {
     .name = "Bash",
     .text = tool_bash_md,
     .schema = tool_bash_schema,
+    .specifier = ABOUT_COMMAND,
     .more_flags = tool_bash_more_flags,
     .about = tool_bash_about,
     .run = tool_bash_run,

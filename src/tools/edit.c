@@ -27,6 +27,7 @@ const struct tool_entry tool_edit_entry = {
     .name = "Edit",
     .text = tool_edit_md,
     .schema = tool_edit_schema,
+    .specifier = ABOUT_PATH,
     .flags = TOOL_EDITS,
     .about = tool_edit_about,
     .expand = tool_edit_expand,

@@ -41,6 +41,7 @@ const struct tool_entry tool_read_entry = {
     .name = "Read",
     .text = tool_read_md,
     .schema = tool_read_schema,
+    .specifier = ABOUT_PATH,
     .flags = TOOL_READ_ONLY | TOOL_CONCURRENT,
     .max_result = READ_MAX_SHOWN + ((size_t)4 << 10), /* it cuts by itself, at whole lines */
     .about = tool_read_about,

@@ -546,8 +546,8 @@ static const struct {
     {"asked for, and it fails",
      "step\n  if-prompt \"Write that summary now\"\n  sticky\n  stop refusal\n  text no\n"
      "step\n  call Big {}\nstep\n  text done\n",
-     NULL, NULL, false, "/compact", "TSDrSDETcFE", END_MODEL_ERROR, "the model refused to summarize",
-     NULL, NULL},
+     NULL, NULL, false, "/compact", "TSDrSDETcFE", END_MODEL_ERROR,
+     "the model refused to summarize", NULL, NULL},
     {"another word", "step\n  text done\nstep\n  if-prompt \"/compactor\"\n  text indeed\n", NULL,
      NULL, false, "/compactor", "TSDETSDE", END_COMPLETED, "indeed", NULL, NULL},
 };

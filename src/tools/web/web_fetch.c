@@ -30,6 +30,7 @@ const struct tool_entry tool_web_fetch_entry = {
     .name = "WebFetch",
     .text = tool_web_fetch_md,
     .schema = tool_web_fetch_schema,
+    .specifier = ABOUT_HOST,
     .flags = TOOL_READ_ONLY | TOOL_CONCURRENT,
     .about = tool_web_fetch_about,
     .run = tool_web_fetch_run,
