@@ -196,6 +196,8 @@ int task_wait(struct task_table *t, const char *id, int64_t timeout_ms, struct c
 void task_write_running(struct workspace *w, struct jw *out);
 /* <task-notification>…</task-notification> */
 void task_write_notification(const struct task_view *v, struct buf *ret);
+/* The same for something that a running monitor reports. */
+void task_write_event(const struct task_view *v, struct str event, struct buf *ret);
 /* Escapes the text so that it cannot open or close an element of a notification. */
 void task_add_escaped(struct buf *ret, struct str text);
 /* Writes one sentence: Agent "D" finished. */

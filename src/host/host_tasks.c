@@ -29,7 +29,9 @@
 #include "tasks/entries.h"
 #include "tasks/team/team.h"
 
-#define AWAITED (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE))
+#define AWAITED                                                                                    \
+    (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE) |                      \
+     TASK_BIT(TASK_MONITOR))
 
 static void tasks_emit(void *arg, struct event *e)
 {

@@ -102,7 +102,7 @@ static bool collect_agent(void *arg, const struct task_view *v)
         .is_over = task_is_over(v->state),
     };
 
-    if (v->kind == TASK_SHELL)
+    if (v->kind == TASK_SHELL || v->kind == TASK_MONITOR) /* these come with the commands */
         return true;
     buf_addf(&label, "%s: ", v->name ? v->name : v->type ? v->type : task_kind_hook(v->kind));
     slash_add_line(&label, v->description, TASKS_TEXT);

@@ -19,7 +19,7 @@ void task_write_summary(const struct task_view *v, struct buf *ret)
     struct str what = str_first(v->description, str_chr(v->description, '\n'));
 
     buf_addf(ret, "%s \"%.*s\" ", nouns[v->kind], STR_ARG(str_clip(what, 200)));
-    if (v->kind == TASK_SHELL && v->summary.len) {
+    if ((v->kind == TASK_SHELL || v->kind == TASK_MONITOR) && v->summary.len) {
         buf_add(ret, v->summary);
         return;
     }
@@ -101,6 +101,18 @@ static void add_element(struct buf *ret, const char *name, struct str text)
     buf_addf(ret, "<%s>", name);
     task_add_escaped(ret, text);
     buf_addf(ret, "</%s>\n", name);
+}
+
+void task_write_event(const struct task_view *v, struct str event, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf summary = BUF_INIT(TASK_MAX_SUMMARY);
+
+    buf_addf(&summary, "Monitor \"%.*s\" reports", STR_ARG(str_clip(v->description, 200)));
+    buf_adds(ret, "<task-notification>\n");
+    add_element(ret, "task-id", str_of(v->id));
+    add_element(ret, "summary", buf_str(&summary));
+    add_element(ret, "event", event);
+    buf_adds(ret, "</task-notification>");
 }
 
 void task_write_notification(const struct task_view *v, struct buf *ret)

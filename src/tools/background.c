@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/tool.h"
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
@@ -19,6 +20,7 @@
 #include "sync/thread.h"
 #include "tools/background_state.h"
 #include "tools/command.h"
+#include "tools/line_events.h"
 
 #define BACKGROUND_MAX_RUNNING 32
 #define BACKGROUND_NAMED 20 /* ids an error names */
@@ -44,6 +46,7 @@ static void job_free(struct job *j)
     mailbox_unref(j->mail);
     sandbox_job_free(j->inside);
     spool_release(&j->spool);
+    line_events_release(&j->events);
     buf_release(&j->line);
     buf_release(&j->blocked);
     mem_freep(&j->dir);
@@ -99,12 +102,16 @@ void job_summarise(const struct job *j, struct buf *ret)
     enum task_state status = job_status(j);
 
     buf_adds(ret, task_state_name(status));
+    if (j->has_flooded)
+        buf_addf(ret, ": more than %d events within a minute", LINE_EVENTS_PER_MINUTE);
     if (status == TASK_COMPLETED)
         buf_adds(ret, " with exit code 0");
     if (status != TASK_FAILED)
         return;
     if (j->how == PROC_EXITED) {
         buf_addf(ret, " with exit code %d", j->code);
+    } else if (j->how == PROC_TIMED_OUT) {
+        buf_addf(ret, ": its time limit of %.10g s was reached", (double)j->timeout_ms / 1000);
     } else {
         buf_adds(ret, ": killed by ");
         command_add_signal(ret, j->code);
@@ -137,7 +144,7 @@ static int job_begin(struct job *j, struct err *err)
 {
     struct task_spec spec = {
         .id = j->id,
-        .kind = TASK_SHELL,
+        .kind = j->kind,
         .is_background = true,
         .description = str_of(j->what),
         .command = str_of(j->command),
@@ -204,27 +211,76 @@ static void job_publish(struct job *j, const struct proc_mail *end)
     lock_give(&j->list->lock);
 }
 
-/* The thread. */
+/* ---- A monitor's events ---- */
+
+static void job_hear(struct job *j, const struct proc_mail *pm)
+{
+    if (j->kind != TASK_MONITOR)
+        return;
+    if (pm->what == PROC_EXIT)
+        line_events_end(&j->events, clock_mono_ms());
+    else if (pm->fd == 1)
+        line_events_feed(&j->events, buf_str(&pm->bytes), clock_mono_ms());
+}
+
+/* Notifies the agent of what is due. */
+static void job_tell_event(struct job *j)
+{
+    struct task_table *tasks = task_table_of(j->list->workspace);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf event = BUF_INIT(2 * LINE_EVENTS_MAX_TEXT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(4 * LINE_EVENTS_MAX_TEXT);
+    struct task_view v;
+
+    if (!line_events_take(&j->events, clock_mono_ms(), &event) ||
+        !task_look(tasks, str_of(j->id), &arena, &v))
+        return;
+    task_write_event(&v, buf_str(&event), &text);
+    task_say(tasks, j->id, v.owner, buf_str(&text));
+    if (!line_events_are_too_many(&j->events))
+        return;
+    lock_take(&j->list->lock);
+    j->has_flooded = true;
+    lock_give(&j->list->lock);
+    proc_end(j->proc);
+}
+
+/* ---- The thread ---- */
+
+static bool job_take_mail(struct job *j, struct mail *m)
+{
+    struct proc_mail *pm = (struct proc_mail *)m;
+    bool is_over;
+
+    if (m->kind != &proc_mail_kind) /* it was sent here twice */
+        return false;
+    is_over = pm->what == PROC_EXIT;
+    if (is_over)
+        spool_end(&j->spool);
+    else
+        spool_feed(&j->spool, buf_str(&pm->bytes));
+    job_hear(j, pm);
+    job_publish(j, is_over ? pm : NULL);
+    return is_over;
+}
+
 static void job_main(void *arg)
 {
     struct job *j = arg;
-    struct mail *m;
     bool is_over = false;
 
-    while (!is_over && mailbox_take(j->mail, j->list->stop, /*deadline_ms=*/-1, &m, NULL) == 0) {
-        struct proc_mail *pm = (struct proc_mail *)m;
+    while (!is_over) {
+        struct err err = {0};
+        struct mail *m;
 
-        if (m->kind != &proc_mail_kind) { /* it was sent here twice */
+        if (mailbox_take(j->mail, j->list->stop, j->events.due_ms, &m, &err) == 0) {
+            is_over = job_take_mail(j, m);
             mail_free(m);
-            continue;
+        } else if (err.code == ERR_CANCELLED) {
+            break;
         }
-        is_over = pm->what == PROC_EXIT;
-        if (is_over)
-            spool_end(&j->spool);
-        else
-            spool_feed(&j->spool, buf_str(&pm->bytes));
-        job_publish(j, is_over ? pm : NULL);
-        mail_free(m);
+        if (!j->has_flooded)
+            job_tell_event(j);
     }
     buffers_command_ended(workspace_buffers(j->list->workspace));
     if (is_over)
@@ -257,12 +313,14 @@ static int background_check_room(struct background *list, struct err *err)
 
 /* Its words; the rest is the caller's. */
 static struct job *job_new(struct background *list, const char *dir, struct str command,
-                           struct str what, struct str tool_use_id)
+                           struct str what, struct str tool_use_id, bool is_monitor)
 {
     struct job *j = mem_zalloc(sizeof(*j));
 
     j->list = list;
-    task_make_id(task_table_of(list->workspace), TASK_SHELL, j->id);
+    j->kind = is_monitor ? TASK_MONITOR : TASK_SHELL;
+    task_make_id(task_table_of(list->workspace), j->kind, j->id);
+    line_events_init(&j->events);
     j->dir = mem_dup(dir, strlen(dir));
     j->blocked = (struct buf)BUF_INIT(BACKGROUND_MAX_BLOCKED);
     j->command = mem_dup(command.ptr, command.len);
@@ -286,11 +344,11 @@ static void job_keep_listed(struct job *j, struct background_started *ret)
     lock_give(&list->lock);
 }
 
-int background_start(struct workspace *w, const struct command_spec *c, struct str what,
-                     struct str tool_use_id, struct background_started *ret, struct buf *notes,
-                     struct err *err)
+int background_start(struct workspace *w, const struct background_spec *spec,
+                     struct background_started *ret, struct buf *notes, struct err *err)
 {
     struct background *list = background_of(w);
+    const struct command_spec *c = spec->command;
     CLEANUP(job_freep) struct job *j = NULL;
     bool moves;
 
@@ -298,7 +356,8 @@ int background_start(struct workspace *w, const struct command_spec *c, struct s
         sandbox_job_free(c->job);
         return -1;
     }
-    j = job_new(list, c->dir, c->text, what, tool_use_id);
+    j = job_new(list, c->dir, c->text, spec->what, spec->tool_use_id, spec->is_monitor);
+    j->timeout_ms = c->timeout_ms;
     j->inside = c->job;
     j->mail = mailbox_new();
     spool_init(&j->spool, w, str_of(j->id));
@@ -332,7 +391,8 @@ int background_adopt(struct workspace *w, const struct background_handover *from
         return -1;
     if (background_check_room(list, err) < 0)
         return -1;
-    j = job_new(list, from->dir, from->command, from->what, from->tool_use_id);
+    j = job_new(list, from->dir, from->command, from->what, from->tool_use_id,
+                /*is_monitor=*/false);
     j->inside = from->job;
     j->mail = from->mail;
     j->proc = from->proc;

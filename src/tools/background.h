@@ -28,10 +28,14 @@ struct background_started {
     char *path; /* of the output; yours to free */
 };
 
-/* what: for people; empty: the command itself. c->job becomes the command's, or is freed. */
-int background_start(struct workspace *w, const struct command_spec *c, struct str what,
-                     struct str tool_use_id, struct background_started *ret, struct buf *notes,
-                     struct err *err);
+struct background_spec {
+    const struct command_spec *command; /* its job becomes the background command's, or is freed */
+    struct str what;                    /* for people; empty = the command itself */
+    struct str tool_use_id;
+    bool is_monitor; /* each line of its standard output is an event for the agent */
+};
+int background_start(struct workspace *w, const struct background_spec *spec,
+                     struct background_started *ret, struct buf *notes, struct err *err);
 
 /* A running command in the foreground may be sent here. It announces its mailbox; the mailbox gets
  * a request, and the command hands over its state, if it still can. */

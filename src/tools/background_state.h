@@ -10,6 +10,7 @@
 #include "proc/proc.h"
 #include "sync/thread.h"
 #include "tools/background.h"
+#include "tools/line_events.h"
 #include "tools/spool.h"
 
 struct cancel;
@@ -30,11 +31,15 @@ struct job {
     struct spool spool;         /* the thread's, except its path */
     struct sandbox_job *inside; /* the thread's; NULL: nothing confines it, or it is over */
     char *dir;                  /* where it began */
+    enum task_kind kind;        /* TASK_SHELL or TASK_MONITOR */
+    int64_t timeout_ms;         /* 0 = none */
+    struct line_events events;  /* the thread's: of a monitor */
 
     /* Under the list's lock. */
     bool is_over;
     int64_t began_ms;
-    bool is_killed; /* by background_kill() */
+    bool is_killed;   /* by background_kill() */
+    bool has_flooded; /* a monitor that reported too many events, and is being ended */
     enum proc_how how;
     int code;
     size_t written;     /* bytes of the file */

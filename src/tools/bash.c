@@ -21,6 +21,7 @@
 #include "json/jw.h"
 #include "proc/proc.h"
 #include "tools/background.h"
+#include "tools/bash.h"
 #include "tools/command.h"
 #include "tools/entries.h"
 #include "tools/spool.h"
@@ -34,8 +35,6 @@
 #define BASH_MAX_NOTES ((size_t)64 << 10)
 
 static unsigned tool_bash_more_flags(const struct tool_entry *e, const struct json *args);
-static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
-                            const struct json *args, struct arena *arena, struct rule_subject *ret);
 static int tool_bash_run(struct tool_call *call, struct tool_result *ret, struct err *err);
 
 const struct tool_entry tool_bash_entry = {
@@ -44,7 +43,7 @@ const struct tool_entry tool_bash_entry = {
     .schema = tool_bash_schema,
     .specifier = ABOUT_COMMAND,
     .more_flags = tool_bash_more_flags,
-    .about = tool_bash_about,
+    .about = bash_about,
     .run = tool_bash_run,
 };
 
@@ -82,8 +81,8 @@ static unsigned tool_bash_more_flags(const struct tool_entry *e, const struct js
     return TOOL_READ_ONLY | TOOL_CONCURRENT;
 }
 
-static void tool_bash_about(const struct tool_entry *e, struct workspace *w,
-                            const struct json *args, struct arena *arena, struct rule_subject *ret)
+void bash_about(const struct tool_entry *e, struct workspace *w, const struct json *args,
+                struct arena *arena, struct rule_subject *ret)
 {
     (void)e;
     (void)w;
@@ -411,28 +410,37 @@ static int bash_run_here(struct tool_call *call, struct tool_result *ret, struct
     return 0;
 }
 
-static int bash_run_in_background(struct tool_call *call, struct tool_result *ret, struct err *err)
+int bash_start(struct tool_call *call, bool is_monitor, int64_t timeout_ms,
+               struct background_started *ret, struct buf *notes, struct err *err)
 {
-    CLEANUP(buf_release) struct buf notes = BUF_INIT(BASH_MAX_NOTES);
     CLEANUP(mem_freep) char *dir = NULL;
-    struct background_started started = {0};
-    struct sandbox_job *job;
-    int rc;
     struct command_spec command = {
         .text = json_get_str(call->args, "command"),
         .conf = call->conf,
+        .timeout_ms = timeout_ms,
         .linger_ms = -1,
+        .keeps_stderr_apart = is_monitor,
+    };
+    struct background_spec spec = {
+        .command = &command,
+        .what = json_get_str(call->args, "description"),
+        .tool_use_id = call->id,
+        .is_monitor = is_monitor,
     };
 
-    if (bash_find_dir(call->workspace, &dir, &notes, err) < 0)
-        return -1;
-    if (bash_enter_sandbox(call, &job, err) < 0)
+    if (bash_find_dir(call->workspace, &dir, notes, err) < 0 ||
+        bash_enter_sandbox(call, &command.job, err) < 0)
         return -1;
     command.dir = dir;
-    command.job = job;
-    rc = background_start(call->workspace, &command, json_get_str(call->args, "description"),
-                          call->id, &started, &notes, err);
-    if (rc < 0)
+    return background_start(call->workspace, &spec, ret, notes, err);
+}
+
+static int bash_run_in_background(struct tool_call *call, struct tool_result *ret, struct err *err)
+{
+    CLEANUP(buf_release) struct buf notes = BUF_INIT(BASH_MAX_NOTES);
+    struct background_started started = {0};
+
+    if (bash_start(call, /*is_monitor=*/false, /*timeout_ms=*/0, &started, &notes, err) < 0)
         return -1;
     buf_addf(
         &ret->text,

@@ -184,7 +184,8 @@ struct proc *command_start(struct workspace *w, const struct command_spec *c, st
     struct proc_spec spec = {
         .argv = argv,
         .dir = c->dir,
-        .merge_stderr = true,       /* the order of the output is worth more than its source */
+        /* The order of the output is worth more than its source. */
+        .merge_stderr = !c->keeps_stderr_apart,
         .max_output = BUF_NO_LIMIT, /* read as fast as it can be put away (proc.h) */
         .timeout_ms = c->timeout_ms,
         .grace_ms = command_grace_ms(c->conf),

@@ -28,6 +28,7 @@ struct command_spec {
     int64_t linger_ms;
     struct sandbox_job *job; /* confines it; NULL: nothing does. Only lent to command_start() */
     bool by_user;            /* not the agent's doing */
+    bool keeps_stderr_apart; /* PROC_OUTPUT says which of the two it is */
     bool tell_dir;           /* PROC_EXIT says where it ended, unless it cannot have moved */
 };
 
