@@ -428,7 +428,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
         grep_note(h->conf, ret_notes);
     if (!h->source) {
         plugins_note(h->conf, ret_notes);
-        resumed_note(h->session, h->conf, h->args, ret_notes);
+        resumed_note(h->session, h->conf, ret_notes);
     }
     permit_on_mode(h->permit, host_on_mode, h);
     host_make_hooks(h, ret_notes);

@@ -124,6 +124,8 @@ int host_set_prompt(struct host *h, const struct str *system, const struct str *
                     struct err *err); /* NULL: as it was */
 /* Between turns; empty: any text will do. */
 int host_set_schema(struct host *h, struct str schema, struct err *err);
+/* The initialPrompt of the agent type that a new session runs as: once, then false. */
+bool host_take_first_prompt(struct host *h, struct buf *ret);
 /* Coordinator mode: the main agent plans, and only workers have tools. From the next step on.
  * ERR_BAD_INPUT: the session runs as an agent type. */
 int host_set_coordinator(struct host *h, bool on, struct err *err);

@@ -185,6 +185,7 @@ static int host_prepare(struct host *h, struct err *err)
     goal_set_journal(goals_goal(h->goals), rest.journal);
     host_record_mode(h);
     host_record_coordinator(h);
+    host_record_type(h);
     if (host_gather(h, err) < 0)
         return -1;
     buf_clear(&h->system);

@@ -76,6 +76,7 @@ struct host {
     int64_t thinking_budget;
     atomic_bool hides_thinking;
     bool is_interactive;
+    atomic_bool gave_first_prompt;
     atomic_bool coordinates;    /* coordinator mode is on */
     bool told_coordinating;     /* the model knows that */
     bool recorded_coordinating; /* the transcript says so */
@@ -181,6 +182,9 @@ void host_let_go(struct host *h);
 /* host_look.c: a question on the side to this model, paid for by the session. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
+
+/* host_tasks.c: the session's own agent type, in the transcript. */
+void host_record_type(struct host *h);
 
 /* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
 int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err);

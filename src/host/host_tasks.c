@@ -24,6 +24,7 @@
 #include "host/session.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "store/transcript/load.h"
 #include "tasks/agents.h"
 #include "tasks/definition.h"
 #include "tasks/entries.h"
@@ -72,10 +73,21 @@ static void tasks_notify(void *arg, const char *owner, const struct task_view *v
 
 /* ---- Agents ---- */
 
-/* --agent, or the setting: the session is one of this type itself. */
-static int host_become(struct host *h, struct err *err)
+/* The type that the session itself is of: --agent or the setting, else what a resumed session was.
+ */
+static struct str own_type(struct host *h, bool *ret_restored)
 {
+    const struct load_facts *facts = session_facts(h->session);
     struct str name = conf_get_str(h->conf, "agent");
+
+    *ret_restored = !name.len && facts && !host_coordinates(h);
+    return *ret_restored ? buf_str(&facts->agent_setting) : name;
+}
+
+static int host_become(struct host *h, struct strv *ret_notes, struct err *err)
+{
+    bool restored;
+    struct str name = own_type(h, &restored);
     CLEANUP(provider_release) struct provider model = {0};
     CLEANUP(buf_release) struct buf known = BUF_INIT(1000);
     const struct definition *type;
@@ -89,14 +101,23 @@ static int host_become(struct host *h, struct err *err)
         if (!(*it)->shadowed_by)
             buf_addf(&known, "%s%s", known.len ? ", " : "", (*it)->name);
     }
+    if (!type && restored) {
+        strv_addf(ret_notes,
+                  "this session ran as the agent type '%.*s', which is gone; it continues without "
+                  "one",
+                  STR_ARG(str_clip(name, 64)));
+        return 0;
+    }
     if (!type)
         return err_set(err, ERR_BAD_INPUT, "there is no agent type '%.*s'; there are: %s",
                        STR_ARG(str_clip(name, 64)), buf_cstr(&known));
+    if (restored)
+        strv_addf(ret_notes, "this session runs as the agent type '%s'", type->name);
     h->pool = (struct pool){.kind = POOL_MAIN, .type = type, .may_start = true};
     if (type->prompt.len)
         prompt_spec_replace(&h->prompt, type->prompt);
-    if (type->mode.len && !h->args->given[OPT_PERMISSION_MODE] &&
-        !h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] && permit_mode_parse(type->mode, &mode) &&
+    if (!h->args->given[OPT_PERMISSION_MODE] && !h->args->given[OPT_DANGEROUSLY_SKIP_PERMISSIONS] &&
+        permit_mode_parse(agents_mode_of(h->permit, type), &mode) &&
         permit_set_mode(h->permit, mode, err) < 0)
         return err_prefix(err, "agent %s", type->name);
     if (!type->model.len || h->args->given[OPT_MODEL])
@@ -105,6 +126,27 @@ static int host_become(struct host *h, struct err *err)
         return err_prefix(err, "agent %s", type->name);
     models_replace_first(&h->models, &model);
     return 0;
+}
+
+void host_record_type(struct host *h)
+{
+    const struct load_facts *facts = session_facts(h->session);
+    const char *name = h->pool.type ? h->pool.type->name : "";
+    bool is_there = facts && str_is(buf_str(&facts->agent_setting), name) &&
+                    strcmp(session_source(h->session), "fork") != 0;
+
+    if (*name && !is_there)
+        session_agent_type(h->session, str_of(name));
+}
+
+bool host_take_first_prompt(struct host *h, struct buf *ret)
+{
+    struct str text = h->pool.type ? str_trim(h->pool.type->initial_prompt) : STR("");
+
+    if (!text.len || session_recall(h->session) || atomic_exchange(&h->gave_first_prompt, true))
+        return false;
+    buf_add(ret, text);
+    return true;
 }
 
 int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)
@@ -128,7 +170,7 @@ int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)
     h->message_tool.arg = h->agents;
     if (host_begin_coordinator(h, ret_notes, err) < 0)
         return -1;
-    return host_become(h, err);
+    return host_become(h, ret_notes, err);
 }
 
 static bool offers_agents(struct host *h)

@@ -559,6 +559,12 @@ void session_mode(struct session *s, struct str mode)
         (void)record_mode(s->record, mode, /*err=*/NULL); /* not worth ending a turn for */
 }
 
+void session_agent_type(struct session *s, struct str name)
+{
+    if (s->record)
+        (void)record_agent_type(s->record, name, /*err=*/NULL); /* --agent can still name it */
+}
+
 void session_coordinator(struct session *s, bool on)
 {
     if (s->record)

@@ -71,7 +71,9 @@ const char *session_forked_from(const struct session *s); /* a session's id; NUL
 
 /* The permission mode has changed; the user names the session. Any thread. */
 void session_mode(struct session *s, struct str mode);
-/* The same for coordinator mode. */
+/* The agent type that the session itself runs as. */
+void session_agent_type(struct session *s, struct str name);
+/* Coordinator mode has been switched. */
 void session_coordinator(struct session *s, bool on);
 int session_rename(struct session *s, struct str title, struct err *err);
 int session_check_title(struct str title, struct err *err); /* whether it can be one */

@@ -310,8 +310,23 @@ static int slash_run_own(struct slash *s, struct slash_job *j, struct err *ret_e
     return 0;
 }
 
+/* The type that the session runs as may have something to say before the first prompt. */
+static void add_first_prompt(struct host *h, struct agent_input *in)
+{
+    CLEANUP(buf_release) struct buf first = BUF_INIT(BUF_NO_LIMIT);
+    struct message *old = in->message;
+
+    if (!old || !host_take_first_prompt(h, &first))
+        return;
+    in->message = message_user_text(buf_str(&first));
+    for (size_t i = 0; i < old->len; i++)
+        (void)message_add(in->message, &old->blocks[i]);
+    message_unref(old);
+}
+
 static int slash_run_input(struct slash *s, struct slash_job *j, struct err *err)
 {
+    add_first_prompt(s->host, j->input);
     j->is_passed = true;
     return host_pass(s->host, j->input, err);
 }

@@ -387,7 +387,7 @@ struct str model_choose(const struct agents *a, const struct agents_order *o,
     return str_is(model, "inherit") ? STR("") : model;
 }
 
-struct str mode_choose(struct permit *permit, const struct definition *type)
+struct str agents_mode_of(struct permit *permit, const struct definition *type)
 {
     enum permit_mode parent = permit_mode(permit);
 
@@ -482,7 +482,7 @@ static int run_choose(struct run *r, const struct agents_order *o, struct err *e
     if (!forks)
         r->model = arena_str(&r->arena, model_choose(a, o, r->type));
     r->effort = forks ? EFFORT_UNSET : o->effort ? o->effort : r->type->effort;
-    r->mode = mode_choose(o->permit, r->type);
+    r->mode = agents_mode_of(o->permit, r->type);
     return 0;
 }
 

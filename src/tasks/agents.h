@@ -81,6 +81,10 @@ void agents_list_types(struct agents *a, struct buf *ret);
  * nothing if there are none. *ret_json gets the same as a transcript attachment. */
 void agents_tell_types(struct agents *a, bool first, struct buf *ret_text, struct buf *ret_json);
 
+/* The permission mode that a definition sets where `permit` counts; empty = none. It may narrow
+ * that mode, and one that the user has written may accept edits. */
+struct str agents_mode_of(struct permit *permit, const struct definition *type);
+
 /* ---- Starting ---- */
 
 enum agents_road {

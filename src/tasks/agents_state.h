@@ -106,7 +106,7 @@ extern const struct task_ops run_ops;
 void meta_write(struct run *r, enum task_state state);
 /* The mode of an agent: its definition may restrict the parent's mode; one written by the user may
  * also allow edits. */
-struct str mode_choose(struct permit *parent, const struct definition *type);
+struct str agents_mode_of(struct permit *parent, const struct definition *type);
 /* Adds it to the list, with a slot or in the queue for one; the gate must be held. */
 void run_list(struct run *r);
 /* Lets it get a slot; call it once its row is in the table. */

@@ -83,7 +83,7 @@ static void hire_describe(struct hire *h, struct agents *a, const struct agents_
         .wants_arg = &h->pool,
         .model = arena_str(&h->arena, model_choose(a, o, h->type)),
         .effort = o->effort ? o->effort : h->type->effort,
-        .mode = mode_choose(o->permit, h->type),
+        .mode = agents_mode_of(o->permit, h->type),
         .max_steps = h->type->max_steps,
     };
     hire->spec = spec;

@@ -87,7 +87,7 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
     r->types = agents_types(a);
     r->type = definitions_find(r->types, type.len ? type : STR("general-purpose"));
     if (r->type) /* check the current rules, since anyone could have written the file */
-        r->mode = mode_choose(n->permit, r->type);
+        r->mode = agents_mode_of(n->permit, r->type);
     r->depth = v->depth ? v->depth : 1;
     r->road = ROAD_BACKGROUND;
     r->resumes = true;

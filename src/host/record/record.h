@@ -64,5 +64,6 @@ bool record_forgets(const struct record *r); /* the user chose to continue witho
 /* Facts, at once or with the first message. Any thread. */
 int record_title(struct record *r, struct str title, struct err *err);
 int record_ai_title(struct record *r, struct str title, struct err *err); /* a model's */
+int record_agent_type(struct record *r, struct str name, struct err *err);
 int record_coordinator(struct record *r, bool on, struct err *err);
 int record_mode(struct record *r, struct str mode, struct err *err);

@@ -111,6 +111,14 @@ int record_ai_title(struct record *r, struct str title, struct err *err)
     return record_put_fact(r, buf_str(&line), err);
 }
 
+int record_agent_type(struct record *r, struct str name, struct err *err)
+{
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    record_line_agent_type(&line, str_of(r->session), name);
+    return record_put_fact(r, buf_str(&line), err);
+}
+
 int record_coordinator(struct record *r, bool on, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);

@@ -420,6 +420,17 @@ void record_line_title(struct buf *out, struct str session, struct str title, bo
     line_end(&w);
 }
 
+void record_line_agent_type(struct buf *out, struct str session, struct str name)
+{
+    struct jw w;
+
+    jw_init(&w, out, 0);
+    entry_begin_fact(&w, ENTRY_AGENT_SETTING);
+    jw_kstr(&w, "agentSetting", name);
+    jw_kstr(&w, "sessionId", session);
+    line_end(&w);
+}
+
 void record_line_coordinator(struct buf *out, struct str session, bool on)
 {
     struct jw w;

@@ -49,5 +49,6 @@ void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
                        enum journal_queue what, const struct agent_input *input);
 /* by_model: not chosen by the user. */
 void record_line_title(struct buf *out, struct str session, struct str title, bool by_model);
+void record_line_agent_type(struct buf *out, struct str session, struct str name);
 void record_line_coordinator(struct buf *out, struct str session, bool on);
 void record_line_mode(struct buf *out, struct str session, struct str mode);

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/strv.h"
 #include "conf/conf.h"
-#include "conf/option.h"
 #include "host/session.h"
 #include "json/json.h"
 #include "store/transcript/load.h"
@@ -60,8 +59,7 @@ static void note_pull_request(struct session *s, struct strv *notes)
                   STR_ARG(str_clip(url, MAX_SHOWN)));
 }
 
-void resumed_note(struct session *s, const struct conf *conf, const struct args *args,
-                  struct strv *notes)
+void resumed_note(struct session *s, const struct conf *conf, struct strv *notes)
 {
     const struct load_facts *facts = session_facts(s);
 
@@ -73,11 +71,6 @@ void resumed_note(struct session *s, const struct conf *conf, const struct args 
                   "this session was in the mode '%.*s', which tenax does not have; it continues "
                   "as an ordinary session",
                   STR_ARG(str_clip(buf_str(&facts->mode), MAX_SHOWN)));
-    if (facts->agent_setting.len && !args->given[OPT_AGENT])
-        strv_addf(notes,
-                  "this session ran as the agent type '%.*s'; to continue as it: --agent %.*s",
-                  STR_ARG(str_clip(buf_str(&facts->agent_setting), MAX_SHOWN)),
-                  STR_ARG(str_clip(buf_str(&facts->agent_setting), MAX_SHOWN)));
     note_worktree(s, conf, notes);
     note_pull_request(s, notes);
 }

@@ -4,11 +4,9 @@
  */
 #pragma once
 
-struct args;
 struct conf;
 struct session;
 struct strv;
 
 /* Adds a line for each. Nothing for a new session. */
-void resumed_note(struct session *s, const struct conf *conf, const struct args *args,
-                  struct strv *notes);
+void resumed_note(struct session *s, const struct conf *conf, struct strv *notes);

@@ -71,6 +71,15 @@ static void first_announce(struct app *a)
     }
 }
 
+/* The initialPrompt of an agent type, where the user has given no other. */
+static void first_say(struct app *a)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!a->spec->prompt.len && host_take_first_prompt(app_host(a), &text))
+        app_say(a, buf_str(&text), buf_str(&text));
+}
+
 void app_greet(struct app *a, const struct strv *notes)
 {
     CLEANUP(buf_release) struct buf rule = BUF_INIT(BUF_NO_LIMIT);
@@ -101,6 +110,8 @@ void app_greet(struct app *a, const struct strv *notes)
     for (size_t i = 0; i < notes->len; i++)
         chat_note(a->chat, ROLE_WARNING, str_of(notes->ptr[i]));
     a->tells_untrusted |= !a->greeted;
+    if (!a->greeted && !goes_on)
+        first_say(a);
     a->greeted = true;
 }
 
