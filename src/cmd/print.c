@@ -206,6 +206,7 @@ static int print_stdio(struct print *p)
 {
     const struct args *args = &p->cmd->args;
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
+    const char *prompts = args_get(args, OPT_PERMISSION_PROMPTS);
     struct stdio_spec spec = {
         .session = &p->session,
         .in = p->input_lines ? STDIN_FILENO : -1,
@@ -213,7 +214,8 @@ static int print_stdio(struct print *p)
         .format = p->lines     ? STDIO_LINES
                   : p->verbose ? STDIO_ARRAY
                                : STDIO_RESULT,
-        .answers_asks = p->input_lines && asks && strcmp(asks, "stdio") == 0,
+        .answers_asks = p->input_lines && asks && strcmp(asks, "stdio") == 0 &&
+                        (!prompts || strcmp(prompts, "none") != 0),
         .cancel = p->cmd->cancel,
         .complain = print_complain,
         .begin = print_begin,
@@ -382,6 +384,7 @@ int print_run(struct cmd *c, const struct print_order *order)
         p.spec->session.resume = order->resume;
     if (code == EXIT_OK) {
         p.spec->has_input = !p.input_lines;
+        p.spec->awaits_types = p.input_lines;
         code = print_session(&p);
     }
     session_options_release(&p.options);

@@ -22,7 +22,6 @@ static void options_not_yet(const struct args *args)
         OPT_TASK_BUDGET,        OPT_BETAS,
         OPT_CHANNELS,           OPT_SESSION_MIRROR,
         OPT_PROMPT_SUGGESTIONS, OPT_PROJECT_CONFIG_ROOT,
-        OPT_PERMISSION_PROMPTS,
     };
     const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 

@@ -80,11 +80,15 @@ struct plugins {
 /* A member of struct conf. */
 struct plugin_cache {
     struct lock lock;
+    struct strv brought, brought_without_mcp;
     struct plugins *now; /* NULL: not read yet */
 };
 void plugin_cache_init(struct plugin_cache *c);
 void plugin_cache_release(struct plugin_cache *c);
 
+/* Folders that a client brings, as --plugin-dir does, from the next plugins_reload() on. */
+void plugins_bring(const struct conf *conf, const struct strv *dirs,
+                   const struct strv *without_mcp);
 const struct plugins *plugins_get(const struct conf *conf);
 /* Reads again; the older list stays valid. */
 const struct plugins *plugins_reload(const struct conf *conf);

@@ -294,10 +294,8 @@ static void load_enabled(struct loading *l, struct str id)
     plugin_drop(p);
 }
 
-static void load_options(struct loading *l, enum option_id option, bool has_servers)
+static void load_folders(struct loading *l, const struct strv *dirs, bool has_servers)
 {
-    const struct strv *dirs = conf_option(l->conf, option);
-
     for (size_t i = 0; dirs && i < dirs->len; i++) {
         CLEANUP(mem_freep) char *dir = path_join(conf_dir(l->conf), dirs->ptr[i]);
         struct plugin *p = plugin_read(l->list, dir, STR(""), STR("inline"));
@@ -322,14 +320,23 @@ static int by_id(const void *a, const void *b)
 static struct plugins *plugins_read(const struct conf *conf)
 {
     struct loading l = {.conf = conf, .list = plugins_new(), .arena = ARENA_INIT};
+    CLEANUP(strv_release) struct strv brought = STRV_INIT;
+    CLEANUP(strv_release) struct strv brought_without_mcp = STRV_INIT;
     const struct json *enabled = conf_get(conf, "enabledPlugins");
+    struct plugin_cache *c = conf_plugin_cache(conf);
     struct err err = {0};
 
-    if (json_len(enabled) || conf_option(conf, OPT_PLUGIN_DIR) ||
-        conf_option(conf, OPT_PLUGIN_DIR_NO_MCP))
+    lock_take(&c->lock);
+    strv_add_all(&brought, &c->brought);
+    strv_add_all(&brought_without_mcp, &c->brought_without_mcp);
+    lock_give(&c->lock);
+    if (json_len(enabled) || brought.len || brought_without_mcp.len ||
+        conf_option(conf, OPT_PLUGIN_DIR) || conf_option(conf, OPT_PLUGIN_DIR_NO_MCP))
         l.config = plugin_state(conf, "config.json", &l.arena, &err);
-    load_options(&l, OPT_PLUGIN_DIR, /*has_servers=*/true);
-    load_options(&l, OPT_PLUGIN_DIR_NO_MCP, /*has_servers=*/false);
+    load_folders(&l, conf_option(conf, OPT_PLUGIN_DIR), /*has_servers=*/true);
+    load_folders(&l, conf_option(conf, OPT_PLUGIN_DIR_NO_MCP), /*has_servers=*/false);
+    load_folders(&l, &brought, /*has_servers=*/true);
+    load_folders(&l, &brought_without_mcp, /*has_servers=*/false);
     if (json_len(enabled)) {
         const struct json *root = plugin_state(conf, "installed.json", &l.arena, &err);
 
@@ -362,6 +369,8 @@ void plugin_cache_init(struct plugin_cache *c)
 void plugin_cache_release(struct plugin_cache *c)
 {
     plugins_free(c->now);
+    strv_release(&c->brought);
+    strv_release(&c->brought_without_mcp);
     lock_release(&c->lock);
 }
 
@@ -393,6 +402,18 @@ static const struct plugins *cache_now(const struct conf *conf)
     now = c->now;
     lock_give(&c->lock);
     return now;
+}
+
+void plugins_bring(const struct conf *conf, const struct strv *dirs, const struct strv *without_mcp)
+{
+    struct plugin_cache *c = conf_plugin_cache(conf);
+
+    lock_take(&c->lock);
+    strv_clear(&c->brought);
+    strv_add_all(&c->brought, dirs);
+    strv_clear(&c->brought_without_mcp);
+    strv_add_all(&c->brought_without_mcp, without_mcp);
+    lock_give(&c->lock);
 }
 
 const struct plugins *plugins_get(const struct conf *conf)

@@ -490,6 +490,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     h->thinking_budget = spec->thinking_budget;
     h->hides_thinking = spec->hides_thinking;
     h->is_interactive = spec->is_interactive;
+    h->awaits_types = spec->awaits_types;
     h->only_calls = spec->only_calls;
     h->opened_ms = clock_mono_ms();
     h->of_run = spec->has_input && !spec->is_interactive;
@@ -605,6 +606,7 @@ void host_free(struct host *h)
     buf_release(&h->schema);
     buf_release(&h->plan_steps);
     strv_release(&h->aliases);
+    strv_release(&h->skills);
     buf_release(&h->system);
     buf_release(&h->coordinator_system);
     mem_freep(&h->scratchpad);
@@ -729,7 +731,7 @@ int host_rename(struct host *h, struct str title, struct err *err)
 
 /* ---- before the first input ---- */
 
-static int host_check_early(struct host *h, struct err *err)
+int host_check_early(struct host *h, struct err *err)
 {
     bool late;
 
@@ -769,6 +771,22 @@ int host_set_aliases(struct host *h, const struct strv *names, struct err *err)
     strv_clear(&h->aliases);
     strv_add_all(&h->aliases, names);
     return host_make_toolbox(h, err);
+}
+
+int host_set_skills(struct host *h, const struct strv *names, struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    strv_clear(&h->skills);
+    strv_add_all(&h->skills, names);
+    h->has_skills = true;
+    return 0;
+}
+
+bool host_offers_skill(const struct host *h, struct str name)
+{
+    return !h->has_skills || strv_has(&h->skills, name) ||
+           strv_has(&h->skills, str_from(name, str_chr(name, ':') + 1));
 }
 
 int host_set_schema(struct host *h, struct str schema, struct err *err)

@@ -89,6 +89,8 @@ struct host_spec {
     const char *source;  /* how it begins, for hooks: "clear"; NULL: by the command line */
     bool only_calls;     /* no model is chosen: host_call_tool() is all that will be used */
     bool has_input;      /* host_send() comes at once: what it needs is begun early */
+    bool awaits_types; /* a client may bring the type that the session runs as (host_bring_types())
+                        */
     bool is_interactive; /* a user is in front of it: trust counts, an old goal waits for
                             confirmation */
 };
@@ -131,6 +133,14 @@ bool host_take_first_prompt(struct host *h, struct buf *ret);
 int host_set_coordinator(struct host *h, bool on, struct err *err);
 bool host_coordinates(const struct host *h);
 int host_set_plan(struct host *h, struct str steps, struct err *err); /* of plan mode */
+/* Types of agents as JSON, for this session. The session becomes the one that --agent names. */
+int host_bring_types(struct host *h, struct str json, struct err *err);
+/* Folders of plugins, as --plugin-dir; of the second list without their MCP servers. */
+int host_bring_plugins(struct host *h, const struct strv *dirs, const struct strv *without_mcp,
+                       struct err *err);
+/* The only skills that the model may use: names, or what stands behind the colon in them. */
+int host_set_skills(struct host *h, const struct strv *names, struct err *err);
+bool host_offers_skill(const struct host *h, struct str name);
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */
 int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);

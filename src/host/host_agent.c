@@ -182,6 +182,8 @@ static int host_prepare(struct host *h, struct err *err)
         .journal = record ? record_journal(record) : NULL,
     };
 
+    if (host_need_type(h, err) < 0)
+        return -1;
     goal_set_journal(goals_goal(h->goals), rest.journal);
     host_record_mode(h);
     host_record_coordinator(h);

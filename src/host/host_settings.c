@@ -47,6 +47,15 @@ int host_reload_plugins(struct host *h, struct err *err)
     return 0;
 }
 
+int host_bring_plugins(struct host *h, const struct strv *dirs, const struct strv *without_mcp,
+                       struct err *err)
+{
+    if (host_check_early(h, err) < 0)
+        return -1;
+    plugins_bring(h->conf, dirs, without_mcp);
+    return host_reload_plugins(h, err) < 0 ? -1 : host_add_plugin_servers(h, err);
+}
+
 void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg))
 {
     reload_also(h->reload, fn, arg, release);

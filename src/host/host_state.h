@@ -61,6 +61,8 @@ struct host {
     struct briefing briefing;
     struct buf schema, plan_steps;
     struct strv aliases; /* of tools: name, actual tool, … */
+    struct strv skills;  /* with has_skills: the only ones for the model */
+    bool has_skills;
     struct hook_registry *registry;
     struct runner *runner;
     struct hook_watch aside_watch; /* of hooks that nothing waits for */
@@ -97,8 +99,9 @@ struct host {
     struct strv type_lines; /* the same for the transcript, not written yet */
     struct children *children;
     struct agents *agents;
-    struct definitions *types_read;             /* where main's own type is; NULL: it has none */
-    struct pool pool;                           /* what that leaves of the tools */
+    struct definitions *types_read; /* where main's own type is; NULL: it has none */
+    bool awaits_types, lacks_type;  /* the type that --agent names; a client may bring it */
+    struct pool pool;               /* what that leaves of the tools */
     struct tool_entry agent_tool, message_tool; /* with the agents */
     struct task_table *tasks;
     struct team *team;
@@ -130,6 +133,9 @@ struct host {
 
 /* host.c */
 int host_make_toolbox(struct host *h, struct err *err);
+int host_check_early(struct host *h, struct err *err); /* ERR_UNSUPPORTED: it has begun */
+/* No client will bring it any more. ERR_BAD_INPUT: the type that --agent names does not exist. */
+int host_need_type(struct host *h, struct err *err);
 /* The network, where a model needs it. */
 int host_connect(struct host *h, struct err *err);
 /* For one more workspace; the caller frees it. */
@@ -149,6 +155,8 @@ bool host_coordinator_news(struct host *h, struct buf *ret);
 
 /* mcp.c: starts the servers; waits for them before the first turn; takes over what has changed. */
 int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
+/* Those of plugins that were loaded since. */
+int host_add_plugin_servers(struct host *h, struct err *err);
 void host_await_mcp(struct host *h);
 void host_refresh_mcp(struct host *h);
 

@@ -89,18 +89,23 @@ static int host_become(struct host *h, struct strv *ret_notes, struct err *err)
     bool restored;
     struct str name = own_type(h, &restored);
     CLEANUP(provider_release) struct provider model = {0};
+    CLEANUP(buf_release) struct buf model_name = BUF_INIT(1024);
     CLEANUP(buf_release) struct buf known = BUF_INIT(1000);
     const struct definition *type;
     enum permit_mode mode;
 
     if (!name.len)
         return 0;
+    definitions_unref(h->types_read);
     h->types_read = agents_types(h->agents);
     type = definitions_find(h->types_read, name);
     VEC_EACH(&h->types_read->list, it) {
         if (!(*it)->shadowed_by)
             buf_addf(&known, "%s%s", known.len ? ", " : "", (*it)->name);
     }
+    h->lacks_type = !type;
+    if (!type && h->awaits_types)
+        return 0;
     if (!type && restored) {
         strv_addf(ret_notes,
                   "this session ran as the agent type '%.*s', which is gone; it continues without "
@@ -122,6 +127,10 @@ static int host_become(struct host *h, struct strv *ret_notes, struct err *err)
         return err_prefix(err, "agent %s", type->name);
     if (!type->model.len || h->args->given[OPT_MODEL])
         return 0;
+    if (h->agent)
+        return host_set_model(h, type->model, &model_name, err) < 0
+                   ? err_prefix(err, "agent %s", type->name)
+                   : 0;
     if (host_select(h, type->model, &model, err) < 0)
         return err_prefix(err, "agent %s", type->name);
     models_replace_first(&h->models, &model);
@@ -147,6 +156,31 @@ bool host_take_first_prompt(struct host *h, struct buf *ret)
         return false;
     buf_add(ret, text);
     return true;
+}
+
+/* Where there is none to take notes: the session has begun. */
+static int become_late(struct host *h, struct err *err)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+
+    if (host_become(h, &notes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < notes.len; i++)
+        host_notice(h, LEVEL_WARNING, str_of(notes.ptr[i]));
+    return 0;
+}
+
+int host_need_type(struct host *h, struct err *err)
+{
+    h->awaits_types = false;
+    return h->lacks_type ? become_late(h, err) : 0;
+}
+
+int host_bring_types(struct host *h, struct str json, struct err *err)
+{
+    if (host_check_early(h, err) < 0 || agents_bring(h->agents, json, err) < 0)
+        return -1;
+    return h->lacks_type && (become_late(h, err) < 0 || host_make_toolbox(h, err) < 0) ? -1 : 0;
 }
 
 int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)

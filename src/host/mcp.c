@@ -6,6 +6,7 @@
 #include "host/mcp.h"
 
 #include "agent/agent.h"
+#include "agent/event.h"
 #include "agent/toolbox.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -141,6 +142,33 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err)
     if (mcp_new(&spec, ret_notes, &h->mcp, err) < 0)
         return -1;
     note_servers(h, ret_notes);
+    return 0;
+}
+
+int host_add_plugin_servers(struct host *h, struct err *err)
+{
+    CLEANUP(mcp_servers_release) struct mcp_servers servers = {0};
+    CLEANUP(strv_release) struct strv approved = STRV_INIT;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct mcp_sources from = {
+        .conf = h->conf,
+        .dynamic = h->mcp_servers,
+        .approved = &approved,
+        .is_headless = !h->is_interactive,
+    };
+
+    if (mcp_approvals(h->conf, &approved, h->cancel, err) < 0 ||
+        mcp_servers_load(&from, &servers, err) < 0)
+        return -1;
+    if (needs_net(&servers)) {
+        if (!h->net)
+            h->net = connect_net(h->conf, err);
+        if (!h->net || net_loaded(h->net, err) < 0)
+            return -1;
+    }
+    mcp_add_plugins(h->mcp, &servers, h->net, &notes);
+    for (size_t i = 0; i < notes.len; i++)
+        host_notice(h, LEVEL_WARNING, str_of(notes.ptr[i]));
     return 0;
 }
 

@@ -257,6 +257,25 @@ void mcp_set(struct mcp *m, const struct json *servers, struct sdk_link *link, s
     ticket_give(&m->changing);
 }
 
+void mcp_add_plugins(struct mcp *m, struct mcp_servers *from, struct net *net,
+                     struct strv *ret_notes)
+{
+    (void)ticket_take(&m->changing, /*cancel=*/NULL, /*err=*/NULL);
+    if (net)
+        m->spec.net = net;
+    VEC_EACH(&from->list, s) {
+        struct slot *slot;
+
+        if (!s->plugin || slot_find(m, str_of(s->name)))
+            continue;
+        slot = slot_add(m, s);
+        if (slot)
+            slot_start(m, slot, ret_notes);
+    }
+    m->changes++;
+    ticket_give(&m->changing);
+}
+
 int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err)
 {
     CLEANUP(strv_release) struct strv notes = STRV_INIT;

@@ -60,6 +60,8 @@ bool mcp_is_hidden(const struct mcp *m, size_t i);
 
 /* The servers that a client brings, {"name": entry}, take the place of those it brought before.
  * link, net: from now on; NULL: as before. Any thread. */
+struct mcp_servers;
+
 struct mcp_changes {
     struct strv added, removed;
     struct strv errors; /* "name=why" */
@@ -67,6 +69,9 @@ struct mcp_changes {
 void mcp_changes_release(struct mcp_changes *c);
 void mcp_set(struct mcp *m, const struct json *servers, struct sdk_link *link, struct net *net,
              struct mcp_changes *ret);
+/* Takes those of plugins whose names are free out of a list that was read anew, and starts them. */
+void mcp_add_plugins(struct mcp *m, struct mcp_servers *from, struct net *net,
+                     struct strv *ret_notes);
 /* Starts a server that was turned off, or ends one. ERR_DENIED: it is not approved, or forbidden.
  */
 int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err);

@@ -10,6 +10,8 @@
 #include "agent/event.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "conf/plugin.h"
@@ -238,7 +240,7 @@ static int take_nothing(struct control_call *call, const struct json *v, struct 
 
 static int take_agents(struct control_call *call, const struct json *v, struct err *err)
 {
-    return agents_bring(host_agents(call->session->host), json_raw(v), err);
+    return host_bring_types(call->session->host, json_raw(v), err);
 }
 
 /* Types of agents that can be started. */
@@ -260,6 +262,68 @@ static void write_agents(struct control_call *call, struct jw *w)
         jw_object_end(w);
     }
     jw_array_end(w);
+}
+
+static bool plugin_is_loaded(struct control_call *call, const struct json *entry)
+{
+    const struct conf *conf = host_conf(call->session->host);
+    CLEANUP(mem_freep)
+    char *given = mem_dup(json_get_str(entry, "path").ptr, json_get_str(entry, "path").len);
+    CLEANUP(mem_freep) char *path = path_join(conf_dir(conf), given);
+    CLEANUP(mem_freep) char *real = workspace_real(path);
+
+    VEC_EACH(&plugins_get(conf)->list, p) {
+        if (strcmp((*p)->root, real) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool plugins_are_loaded(struct control_call *call)
+{
+    JSON_EACH(json_get(call->request, "plugins"), entry) {
+        if (!plugin_is_loaded(call, entry))
+            return false;
+    }
+    return true;
+}
+
+/* One that cannot be loaded is no reason to have no session: the answer and the init line say it.
+ */
+static int take_plugins(struct control_call *call, const struct json *v, struct err *err)
+{
+    CLEANUP(strv_release) struct strv dirs = STRV_INIT;
+    CLEANUP(strv_release) struct strv without_mcp = STRV_INIT;
+
+    JSON_EACH(v, entry) {
+        struct str path = json_get_str(entry, "path");
+
+        if (!path.len || !str_is(json_get_str(entry, "type"), "local"))
+            return err_set(err, ERR_BAD_INPUT, "plugins: each needs the type \"local\" and a path");
+        strv_add(json_get_bool(entry, "skipMcpDiscovery", false) ? &without_mcp : &dirs, path);
+    }
+    if (host_bring_plugins(call->session->host, &dirs, &without_mcp, err) < 0)
+        return err_prefix(err, "plugins");
+    peer_session_list(call->session);
+    return 0;
+}
+
+static int take_skills(struct control_call *call, const struct json *v, struct err *err)
+{
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
+
+    JSON_EACH(v, name) {
+        strv_add(&names, json_str(name));
+    }
+    return host_set_skills(call->session->host, &names, err) < 0 ? err_prefix(err, "skills") : 0;
+}
+
+static int take_forward(struct control_call *call, const struct json *v, struct err *err)
+{
+    (void)v;
+    (void)err;
+    peer_forward(call->peer);
+    return 0;
 }
 
 static int take_aliases(struct control_call *call, const struct json *v, struct err *err)
@@ -298,12 +362,14 @@ static const struct initialize_row {
     {"settings", take_settings, "settings_applied"},
     {"disallowedTools", take_disallowed, "disallowed_tools_applied"},
     {"mcpServers", take_nothing, "mcp_servers_applied"}, /* control_take_servers() */
-    {"plugins", NULL, "plugins_applied"},
+    {"plugins", take_plugins, "plugins_applied"},
     {"agents", take_agents, "agents_applied"},
     {"toolAliases", take_aliases, "tool_aliases_applied"},
     {"planModeInstructions", take_plan, "plan_mode_instructions_applied"},
-    {"skills", NULL, NULL},
-    {"excludeDynamicSections", NULL, NULL},
+    {"skills", take_skills, NULL},
+    {"forwardSubagentText", take_forward, NULL},
+    {"excludeDynamicSections", take_nothing, NULL}, /* they are never in the system prompt */
+    {"agentProgressSummaries", NULL, NULL},
     {"promptSuggestions", NULL, NULL},
 };
 
@@ -311,6 +377,8 @@ static bool initialize_has(const struct control_call *call, const struct initial
 {
     const struct json *v = json_get(call->request, row->member);
 
+    if (row->take == take_skills && json_is(v, JSON_ARRAY))
+        return true; /* an empty list means none */
     return json_len(v) || json_str(v).len || json_get_bool(call->request, row->member, false);
 }
 
@@ -336,6 +404,11 @@ static int take_members(struct control_call *call, struct err *err)
     return 0;
 }
 
+static bool was_applied(struct control_call *call, const struct initialize_row *row)
+{
+    return row->take && call->owner && (row->take != take_plugins || plugins_are_loaded(call));
+}
+
 /* What became of them. */
 static void write_applied(struct control_call *call, struct jw *w)
 {
@@ -343,12 +416,12 @@ static void write_applied(struct control_call *call, struct jw *w)
         const struct initialize_row *row = &initialize_rows[i];
 
         if (row->applied && initialize_has(call, row))
-            jw_kbool(w, row->applied, row->take && call->owner);
+            jw_kbool(w, row->applied, was_applied(call, row));
     }
     jw_key(w, "not_applied");
     jw_array(w);
     for (size_t i = 0; i < ARRAY_LEN(initialize_rows); i++) {
-        if ((!initialize_rows[i].take || !call->owner) && initialize_has(call, &initialize_rows[i]))
+        if (initialize_has(call, &initialize_rows[i]) && !was_applied(call, &initialize_rows[i]))
             jw_cstr(w, initialize_rows[i].member);
     }
     jw_array_end(w);
@@ -745,6 +818,8 @@ static int do_reload_plugins(struct control_call *call, struct jw *w, struct err
     jw_key(w, "commands");
     write_commands(call->session->slash, w, /*skills_only=*/false);
     tell_commands(call, /*answer=*/NULL);
+    if (call->owner)
+        peer_session_list(call->session);
     return 0;
 }
 

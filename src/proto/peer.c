@@ -133,18 +133,31 @@ void peer_session_init(struct peer_session *s, struct host *host, struct slash *
         .slash = slash,
         .options = *options,
     };
-    list_commands(slash, &s->commands, &s->skills, &s->terminal);
-    list_plugins(s, plugins_get(host_conf(host)));
     buf_init(&s->first_model, 1024);
     host_model(host, &provider, &s->first_model, &window);
-    s->show = (struct stream_json_session){
-        .key_source = host_key_source(host),
-        .commands = (const char *const *)strv_get(&s->commands),
-        .skills = (const char *const *)strv_get(&s->skills),
-        .terminal = (const char *const *)strv_get(&s->terminal),
-        .plugins = s->plugins.len ? buf_cstr(&s->plugins) : NULL,
-        .plugin_errors = s->plugin_errors.len ? buf_cstr(&s->plugin_errors) : NULL,
-    };
+    s->show.key_source = host_key_source(host);
+    peer_session_list(s);
+}
+
+static void release_lists(struct peer_session *s)
+{
+    strv_release(&s->commands);
+    strv_release(&s->skills);
+    strv_release(&s->terminal);
+    buf_release(&s->plugins);
+    buf_release(&s->plugin_errors);
+}
+
+void peer_session_list(struct peer_session *s)
+{
+    release_lists(s);
+    list_commands(s->slash, &s->commands, &s->skills, &s->terminal);
+    list_plugins(s, plugins_get(host_conf(s->host)));
+    s->show.commands = (const char *const *)strv_get(&s->commands);
+    s->show.skills = (const char *const *)strv_get(&s->skills);
+    s->show.terminal = (const char *const *)strv_get(&s->terminal);
+    s->show.plugins = s->plugins.len ? buf_cstr(&s->plugins) : NULL;
+    s->show.plugin_errors = s->plugin_errors.len ? buf_cstr(&s->plugin_errors) : NULL;
 }
 
 void peer_session_renew(struct peer_session *s, struct host *host, struct slash *slash)
@@ -161,11 +174,13 @@ void peer_session_release(struct peer_session *s)
     mailbox_unref(s->owner);
     buf_release(&s->first_model);
     map_release(&s->said);
-    strv_release(&s->commands);
-    strv_release(&s->skills);
-    strv_release(&s->terminal);
-    buf_release(&s->plugins);
-    buf_release(&s->plugin_errors);
+    release_lists(s);
+}
+
+void peer_forward(struct peer *p)
+{
+    p->spec.session->options.forward = true;
+    p->renderer.options.forward = true;
 }
 
 struct peer *peer_new(const struct peer_spec *spec)
@@ -497,7 +512,7 @@ static bool peer_take_form(struct peer *p, uint64_t id, const struct json *answe
 }
 
 /* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
- * "interrupt"?}. False: it comes too late. */
+ * "interrupt"?}; of a form {"action","content"?}. False: it comes too late. */
 static bool peer_take_answer(struct peer *p, uint64_t id, const struct json *answer)
 {
     struct asks *asks = host_asks(p->spec.session->host);

@@ -41,7 +41,7 @@ struct line_mail {
 };
 struct line_mail *line_mail_new(void);
 
-/* What all clients of a session have in common; outlives them. */
+/* What all clients of a session have in common; outlives them. On the owner's thread. */
 struct peer_session {
     struct host *host;
     struct slash *slash;
@@ -61,11 +61,15 @@ struct peer_session {
 
 /* To the owner's loop: end as if the input had ended, another process resumes the session. */
 extern const struct mail_kind let_go_mail_kind;
+/* Its client wants what agents say, too. */
+void peer_forward(struct peer *p);
 /* False: it cannot be asked to. Any thread. */
 bool peer_session_let_go(struct peer_session *s);
 
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options);
+/* The lists of the init line anew: commands, skills and plugins have changed. */
+void peer_session_list(struct peer_session *s);
 void peer_session_release(
     struct peer_session *s); /* after host_free(): the agent holds the hooks */
 

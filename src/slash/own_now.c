@@ -258,6 +258,7 @@ void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
         .seen = &seen,
         .budget = listing_budget(n),
         .is_trusted = conf_is_trusted(host_conf(n->host)),
+        .host = n->host,
     };
     bool was_begun;
 

@@ -12,6 +12,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "context/reminder.h"
+#include "host/host.h"
 #include "json/jw.h"
 #include "slash/own.h"
 
@@ -297,7 +298,8 @@ static void lines_collect(const struct skill_listing *l, const struct skill_list
     VEC_EACH(&spec->skills->commands, c) {
         struct listing_line line = {.skill = c, .text = c->is_name_only ? STR("") : c->line};
 
-        if (!skill_is_listed(c, spec->seen, spec->is_trusted))
+        if (!skill_is_listed(c, spec->seen, spec->is_trusted) ||
+            (spec->host && !host_offers_skill(spec->host, c->name)))
             continue;
         line.chars = count_chars(line.text);
         if (!news || !is_told(l, &line))

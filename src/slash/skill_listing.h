@@ -17,6 +17,7 @@
 #include "base/str.h"
 
 struct buf;
+struct host;
 struct own_command;
 struct own_list;
 struct strv;
@@ -43,6 +44,7 @@ struct skill_listing_spec {
     const struct strv *seen; /* files that were read or edited; for `paths` */
     size_t budget;           /* characters of all lines */
     bool is_trusted;         /* the project's skills count */
+    const struct host *host; /* whose client may have chosen some; NULL: all */
 };
 /* The next announcement for the model: a <system-reminder> block and its attachment line, or
  * nothing. */

@@ -35,7 +35,7 @@ static struct str wanted_name(const struct json *args)
 /* An untrusted folder brings no skills for the model. */
 static bool is_offered(const struct own_now *n, const struct own_command *c)
 {
-    return !c->is_users &&
+    return !c->is_users && host_offers_skill(own_now_host(n), c->name) &&
            (c->level != LEVEL_PROJECT || conf_is_trusted(host_conf(own_now_host(n))));
 }
 
@@ -125,7 +125,8 @@ static bool is_refused(struct own_now *n, const struct own_list *own, struct str
     if (!c && slash_find(buf_str(&typed), /*ret_args=*/NULL)) {
         buf_addf(&ret->text, "%s is a command for the user; the model cannot run it.",
                  buf_cstr(&typed));
-    } else if (!c || (c->level == LEVEL_PROJECT && !is_offered(n, c) && !c->is_users)) {
+    } else if (!c || !host_offers_skill(own_now_host(n), c->name) ||
+               (c->level == LEVEL_PROJECT && !is_offered(n, c) && !c->is_users)) {
         say_unknown(n, own, name, ret);
     } else if (c->is_users) {
         buf_addf(&ret->text,

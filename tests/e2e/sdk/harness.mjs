@@ -10,7 +10,7 @@ import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-const [build, installed] = process.argv.slice(2, 4).map((p) => resolve(p));
+export const [build, installed] = process.argv.slice(2, 4).map((p) => resolve(p));
 const from_installed = createRequire(join(installed, 'node_modules', 'x'));
 const load = (name) => import(pathToFileURL(from_installed.resolve(name)).href);
 
@@ -148,15 +148,17 @@ class Case {
             HOME: this.home,
             TMPDIR: this.root,
             TENAX_HOME: join(this.home, '.tenax'),
+            ...(process.env.SDK_PROGRAM && { CLAUDE_CONFIG_DIR: join(this.home, '.tenax'), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
             ANTHROPIC_BASE_URL: this.base,
             ...PLANTED,
             ...more,
         };
     }
 
-    // SDK_TRACE=FOLDER keeps what was said in both directions, for finding out.
+    // SDK_TRACE=FOLDER keeps what was said in both directions, for finding out. SDK_PROGRAM=FILE is played instead of
+    // tenax: Claude Code, say, to see what differs.
     program() {
-        const tenax = join(build, 'src/tenax');
+        const tenax = process.env.SDK_PROGRAM ?? join(build, 'src/tenax');
         const keep = process.env.SDK_TRACE;
         if (!keep) return tenax;
         mkdirSync(keep, { recursive: true });
@@ -293,6 +295,7 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
             this.fake.kill('SIGTERM');
             await this.fake_end;
         }
+        if (process.env.SDK_PROGRAM) failed = true; // what it sends and leaves behind is its own affair
         if (!failed && this.fake) {
             this.check_history();
             if (!this.unplayed_is_fine) assert.equal(this.fake_said, '', 'steps of the scenario were not reached');

@@ -1,9 +1,9 @@
 // Every option and every method of the SDK, one short scene for each way it is used. The last scene reads
 // the SDK's own declarations and fails when one of them has no scene here or in another file.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { declarations, sdk, test } from './harness.mjs';
+import { build, declarations, promise, sdk, test } from './harness.mjs';
 
 const bypass = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true };
 const ok = 'step\n sticky\n text ok\n';
@@ -22,26 +22,32 @@ function option(name, about, options, scenario, check = () => {}) {
     });
 }
 
-// fn gets the query, the case and what the model is asked; the input stays open meanwhile.
-function method(name, about, fn, scenario = ok, options = {}) {
+// fn gets the query, the case and the first result, and may say more by say(); the input stays open meanwhile.
+// after gets all results.
+function method(name, about, fn, scenario = ok, options = {}, after = () => {}) {
     covered.add(name);
     test(`method ${name}: ${about}`, async (t) => {
         await t.model(scenario, { left: true });
         let end;
         const over = new Promise((done) => (end = done));
+        let more;
+        const prompt = (content) => ({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' });
         async function* input() {
-            yield { type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' };
+            yield prompt('go');
             await over;
+            if (more) yield prompt(more);
         }
-        const q = t.query(input(), options);
-        let result;
+        const q = t.query(input(), typeof options === 'function' ? options(t) : options);
+        const results = [];
         for await (const m of q) {
             if (m.type !== 'result') continue;
-            if (!result) await fn(q, t, m);
-            result = m;
+            results.push(m);
+            if (results.length === 1) await fn(q, t, m, (text) => (more = text));
             end();
         }
-        assert.ok(result);
+        assert.equal(results[0].result, 'ok');
+        assert.equal(results.length, more ? 2 : 1);
+        await after(t, results);
     });
 }
 
@@ -116,7 +122,8 @@ option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ be
     assert.equal(got.of('system/permission_denied').length, 0); // it was asked
     assert.equal(got.of('user')[0].tool_result_meta[0].permission_decision.source, 'user_reject');
 });
-option('permissionPrompts', 'is refused visibly', { permissionPrompts: 'none' }, ok, refused('permission-prompts'));
+option('permissionPrompts', 'none asks nobody', { permissionPrompts: 'none', canUseTool: async () => assert.fail('it was asked') }, call('Bash', echo), denied(1));
+option('permissionPrompts', 'host asks the client', { permissionPrompts: 'host', canUseTool: async (name, input) => ({ behavior: 'allow', updatedInput: input }) }, call('Bash', echo), denied(0));
 option('permissionPromptToolName', 'a tool is refused visibly', { permissionPromptToolName: 'mcp__a__b' }, ok, refused('permission-prompt-tool'));
 
 // ---- settings ----
@@ -210,16 +217,52 @@ option('agents', 'can be started', { agents: oracle }, ok, (got, t) => {
     assert.ok(got.init.agents.includes('oracle'));
     assert.match(JSON.stringify(t.requests()[0]), /Knows it all/);
 });
-option('agents', 'work on their own prompt', { agents: oracle, ...bypass },
-    'step\n if-system "You are the oracle."\n text It will rain.\nstep\n call Agent {"description": "ask", "prompt": "tell me", "subagent_type": "oracle", "run_in_background": false}\nstep\n if-result "It will rain."\n text done\n', said('done'));
+const ask_oracle = 'step\n if-system "You are the oracle."\n text It will rain.\nstep\n call Agent {"description": "ask", "prompt": "tell me", "subagent_type": "oracle", "run_in_background": false}\nstep\n if-result "It will rain."\n text done\n';
+option('agents', 'work on their own prompt', { agents: oracle, ...bypass }, ask_oracle, said('done'));
 option('agent', 'is what the session is', (t) => {
     t.file('.claude/agents/oracle.md', '---\nname: oracle\ndescription: Knows it all\nmodel: haiku\ntools: Read\n---\nYou are the oracle.\n');
     return { agent: 'oracle' };
 }, ok, (got) => { assert.equal(got.init.model, 'claude-haiku-4-5'); assert.ok(!got.init.tools.includes('Bash')); });
-const two_skills = (t) => ['tidy', 'wash'].forEach((name) => t.file(`.claude/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: How to ${name}\n---\nDo it.\n`));
+option('agent', 'may be one that the client brings', { agent: 'scout', agents: { scout: { description: 'Scouts', prompt: 'You are the scout.', tools: ['Read'], model: 'haiku' } } },
+    'step\n if-system "You are the scout."\n text I am.\n', (got, t) => {
+        assert.equal(got.result.result, 'I am.');
+        assert.equal(got.init.model, 'claude-haiku-4-5');
+        assert.equal(t.requests()[0].model, 'claude-haiku-4-5');
+        assert.deepEqual(got.init.tools.filter((x) => !x.includes('goal')), ['Read']);
+    });
+test('option agent: one that nobody brings ends with a result', async (t) => {
+    await t.model(ok, { left: true });
+    const got = await t.all(t.query('go', { agent: 'nobody' }));
+    assert.equal(got.result.is_error, true);
+    assert.match(JSON.stringify(got.result), /there is no agent type 'nobody'/);
+});
+const two_skills = (t, dir = '.claude') => ['tidy', 'wash'].forEach((name) => t.file(`${dir}/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: How to ${name}\n---\nDo it.\n`));
 option('skills', 'all', (t) => { two_skills(t); return { skills: 'all' }; }, ok, (got) => assert.ok(['tidy', 'wash'].every((name) => got.init.skills.includes(name))));
-option('plugins', 'are answered', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }] }; }, ok, said('ok'));
-option('pluginDelivery', 'initialize', (t) => { mkdirSync(join(t.root, 'p')); return { plugins: [{ type: 'local', path: join(t.root, 'p') }], pluginDelivery: 'initialize' }; }, ok, said('ok'));
+option('skills', 'some', (t) => { two_skills(t, '../home/.tenax'); return { skills: ['tidy'] }; }, call('Skill', { skill: 'wash' }, 'if-result "Unknown skill"'), (got, t) => {
+    assert.equal(got.result.result, 'done');
+    const told = JSON.stringify(t.requests()[0]);
+    assert.match(told, /How to tidy/);
+    assert.doesNotMatch(told, /How to wash/);
+});
+const a_plugin = (t) => {
+    t.file('../p/.claude-plugin/plugin.json', '{"name": "p"}');
+    t.file('../p/commands/hi.md', '---\ndescription: Say hi\n---\nSay hi to $ARGUMENTS.\n');
+    t.file('../p/agents/oracle.md', '---\nname: oracle\ndescription: Knows it all\n---\nYou are the oracle.\n');
+    t.file('../p/hooks/hooks.json', '{"hooks": {"PostToolUse": [{"hooks": [{"type": "command", "command": "touch ${CLAUDE_PROJECT_DIR}/hooked"}]}]}}');
+    t.file('../p/.mcp.json', '{"mcpServers": {"db": {"command": "true"}}}');
+    return [{ type: 'local', path: join(t.root, 'p') }];
+};
+for (const pluginDelivery of ['argv', 'initialize'])
+    option('plugins', `by ${pluginDelivery} bring commands, agents, hooks and servers`, (t) => ({ plugins: a_plugin(t), pluginDelivery, ...bypass }),
+        call('Bash', { command: 'true' }), (got, t) => {
+            assert.deepEqual(got.init.plugins.map((p) => [p.name, p.path]), [['p', join(t.root, 'p')]]);
+            assert.ok(got.init.slash_commands.includes('p:hi'));
+            assert.ok(got.init.agents.includes('p:oracle'));
+            assert.ok(got.init.mcp_servers.some((s) => /db$/.test(s.name)), JSON.stringify(got.init.mcp_servers));
+            assert.ok(existsSync(join(t.dir, 'hooked')));
+        });
+option('pluginDelivery', 'initialize names a folder that is no plugin', (t) => ({ plugins: [{ type: 'local', path: join(t.root, 'none') }], pluginDelivery: 'initialize' }), ok,
+    (got) => { assert.deepEqual(got.init.plugins, []); assert.equal(got.init.plugin_errors.length, 1); });
 option('promptSuggestions', 'are refused visibly', { promptSuggestions: true }, ok, refused('promptSuggestions'));
 
 // ---- servers ----
@@ -229,18 +272,46 @@ option('mcpServersDelivery', 'initialize', { mcpServers: { db: { command: 'true'
 option('mcpServersDelivery', 'argv', { mcpServers: { db: { command: 'true' } }, mcpServersDelivery: 'argv' }, ok, has_db);
 option('strictMcpConfig', 'leaves out servers of files', (t) => { t.file('.mcp.json', '{"mcpServers":{"filed":{"command":"true"}}}'); return { strictMcpConfig: true }; }, ok,
     (got) => assert.ok(!got.init.mcp_servers.some((s) => s.name === 'filed')));
-option('onElicitation', 'is accepted', { onElicitation: async () => ({ action: 'decline' }) }, ok, said('ok'));
 
 // ---- what the client sees ----
 option('includePartialMessages', 'true', { includePartialMessages: true }, ok, (got) => assert.ok(got.of('stream_event').length > 3));
 option('includePartialMessages', 'false', { includePartialMessages: false }, ok, (got) => assert.equal(got.of('stream_event').length, 0));
 option('includeHookEvents', 'shows hooks', { includeHookEvents: true, settings: { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] } } }, ok,
     (got) => assert.ok(got.of('system/hook_response').length > 0));
-option('forwardSubagentText', 'is accepted', { forwardSubagentText: true }, ok, said('ok'));
-option('agentProgressSummaries', 'are accepted', { agentProgressSummaries: true }, ok, said('ok'));
-option('perTaskStopAffordance', 'is accepted', { perTaskStopAffordance: true }, ok, said('ok'));
-option('supportedDialogKinds', 'are accepted', { supportedDialogKinds: ['x'], onUserDialog: async () => ({}) }, ok, said('ok'));
-covered.add('onUserDialog');
+for (const forwardSubagentText of [true, false])
+    option('forwardSubagentText', `${forwardSubagentText}`, { forwardSubagentText, agents: oracle, ...bypass }, ask_oracle, (got) => {
+        assert.equal(got.result.result, 'done');
+        const texts = got.of('assistant').filter((m) => m.parent_tool_use_id && m.message.content[0].type === 'text');
+        assert.deepEqual(texts.map((m) => m.message.content[0].text), forwardSubagentText ? ['It will rain.'] : []);
+    });
+option('agentProgressSummaries', 'are refused visibly', { agentProgressSummaries: true }, ok, refused('agentProgressSummaries'));
+for (const perTaskStopAffordance of [true, false]) {
+    covered.add('perTaskStopAffordance');
+    test(`option perTaskStopAffordance: ${perTaskStopAffordance}, an interrupt ${perTaskStopAffordance ? 'leaves' : 'stops'} background agents`, async (t) => {
+        await t.model('step\n if-system "You are the oracle."\n call Bash {"command": "sleep 1000"}\n' +
+            'step\n if-prompt "go"\n call Agent {"description": "ask", "prompt": "tell me", "subagent_type": "oracle", "run_in_background": true}\n' +
+            'step\n if-result "You will be notified"\n text Waiting,\n pause 60s\n text never\nstep\n sticky\n text ok\n', { left: true });
+        const over = promise();
+        async function* input() {
+            yield { type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' };
+            await over;
+        }
+        const q = t.query(input(), { ...bypass, agents: oracle, perTaskStopAffordance, includePartialMessages: true });
+        let id;
+        const got = await t.all(q, async (m) => {
+            if (m.subtype === 'task_started') id = m.task_id;
+            if (m.type === 'stream_event' && m.event.delta?.text) await q.interrupt();
+            if (m.type === 'result' && perTaskStopAffordance) await q.stopTask(id); // which it can, as it runs
+            if (m.subtype !== 'task_notification') return;
+            assert.equal(m.status, 'stopped');
+            over.keep();
+        });
+        assert.equal(got.result.terminal_reason, 'aborted_streaming');
+        assert.ok(got.of('system/task_notification').length);
+    });
+}
+for (const name of ['onUserDialog', 'supportedDialogKinds', 'toolConfig', 'onElicitation'])
+    covered.add(name); // tenax has no such dialogs, previews are up to the client; forms have a scene of their own
 covered.add('verbatimPrompts');
 test('option verbatimPrompts: what looks like a command is a prompt', async (t) => {
     await t.model(ok, { left: true });
@@ -248,7 +319,6 @@ test('option verbatimPrompts: what looks like a command is a prompt', async (t) 
     assert.equal(got.result.result, 'ok');
     assert.match(JSON.stringify(t.requests()[0].messages), /\/cost/);
 });
-option('toolConfig', 'is accepted', { toolConfig: { askUserQuestion: { previewFormat: 'markdown' } } }, ok, said('ok'));
 for (const event of ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Stop', 'SessionStart'])
     option('hooks', event, (t) => ({ ...bypass, hooks: { [event]: [{ hooks: [async (input) => { t.heard = input; return {}; }] }] } }), call('Bash', { command: 'true' }),
         (got, t) => {
@@ -272,12 +342,18 @@ option('stderr', 'is heard', { extraArgs: { 'debug-to-stderr': '' } }, ok, (got,
 const replays = (got) => assert.ok(got.of('user').some((m) => m.isReplay));
 for (const [about, args, check] of [['an empty value', { 'replay-user-messages': '' }, replays], ['no value', { 'replay-user-messages': null }, replays],
     ['debug-to-stderr', { 'debug-to-stderr': '' }, (got, t) => assert.match(t.stderr, /agent turn 1 ended/)],
-    ['disable-slash-commands', { 'disable-slash-commands': null }, said('ok')],
-    ['name', { name: 'From extra' }, async (got, t) => assert.match(await t.tenax(['sessions', 'list']), /From extra/)], ['verbose', { verbose: '' }, said('ok')]])
-    option('extraArgs', about, { extraArgs: args }, ok, check);
+    ['disable-slash-commands', { 'disable-slash-commands': null }, (got, t) => {
+        assert.equal(got.result.result, 'ok');
+        assert.ok(!got.init.slash_commands.includes('own') && !got.init.skills.includes('tidy'));
+    }],
+    ['name', { name: 'From extra' }, async (got, t) => assert.match(await t.tenax(['sessions', 'list']), /From extra/)], ['verbose', { verbose: '' }, (got, t) => { assert.equal(got.result.result, 'ok'); assert.equal(t.stderr, ''); }]])
+    option('extraArgs', about, (t) => { two_skills(t); t.file('.claude/commands/own.md', 'Do it.\n'); return { extraArgs: args }; }, ok, check);
 option('debug', 'true', { debug: true }, ok, (got, t) => assert.ok(t.stderr.length > 0));
 option('debugFile', 'is written', (t) => ({ debugFile: join(t.root, 'debug.log') }), ok, (got, t) => assert.ok(existsSync(join(t.root, 'debug.log'))));
-option('sandbox', 'enabled', { sandbox: { enabled: true, failIfUnavailable: false } }, ok, said('ok'));
+option('sandbox', 'holds in bypass mode, too', { sandbox: { enabled: true, failIfUnavailable: false }, ...bypass }, call('Bash', { command: 'touch inside; touch ../outside' }), (got, t) => {
+    assert.ok(existsSync(join(t.dir, 'inside')));
+    assert.ok(!existsSync(join(t.root, 'outside')));
+});
 option('spawnClaudeCodeProcess', 'is what starts it', (t) => ({ spawnClaudeCodeProcess: (o) => {
     t.spawned = o;
     return t.spawn(o);
@@ -317,33 +393,100 @@ method('setModel', 'back to the default', async (q) => { await q.setModel('haiku
 method('setModel', 'one that is not there fails', async (q) => assert.rejects(() => q.setModel('no/such')));
 for (const mode of ['default', 'acceptEdits', 'plan', 'dontAsk'])
     method('setPermissionMode', mode, async (q) => { await q.setPermissionMode(mode); assert.equal((await q.reinitialize()).current_permission_mode, mode); });
-method('setMaxThinkingTokens', 'a number and null', async (q) => { await q.setMaxThinkingTokens(1000); await q.setMaxThinkingTokens(null); });
-method('applyFlagSettings', 'an effort', async (q) => { await q.applyFlagSettings({ effortLevel: 'high' }); await assert.rejects(() => q.applyFlagSettings({ effortLevel: 'hihg' })); });
+const second = (check) => (t) => check(t.requests()[1]);
+method('setMaxThinkingTokens', 'a number', async (q, t, m, say) => { await q.setMaxThinkingTokens(2000); say('more'); }, ok, { model: 'claude-sonnet-4-5' },
+    second((b) => assert.equal(b.thinking.budget_tokens, 2000)));
+method('setMaxThinkingTokens', 'none', async (q, t, m, say) => { await q.setMaxThinkingTokens(0); say('more'); }, ok, { model: 'claude-sonnet-4-5' },
+    second((b) => assert.ok(!b.thinking || b.thinking.type === 'disabled')));
+method('applyFlagSettings', 'an effort', async (q, t, m, say) => {
+    await q.applyFlagSettings({ effortLevel: 'low' });
+    await assert.rejects(() => q.applyFlagSettings({ effortLevel: 'hihg' }));
+    say('more');
+}, ok, { model: 'claude-opus-4-5' }, second((b) => assert.equal(b.output_config.effort, 'low')));
 method('readFile', 'a text', async (q, t) => { t.file('a.txt', 'alpha'); assert.match(JSON.stringify(await q.readFile(join(t.dir, 'a.txt'))), /alpha/); });
-method('seedReadState', 'is accepted', async (q, t) => { const at = t.file('a.txt', 'alpha'); await q.seedReadState(at, Date.now()); });
+method('seedReadState', 'lets a file be edited that was not read', async (q, t, m, say) => {
+    const at = t.file('a.txt', 'alpha');
+    await q.seedReadState(at, Math.floor(statSync(at).mtimeMs));
+    say('edit it');
+}, 'step\n text ok\nstep\n call Edit {"file_path": "a.txt", "old_string": "alpha", "new_string": "beta"}\nstep\n text done\n', bypass, (t) => assert.equal(t.read('a.txt'), 'beta'));
 method('reloadSkills', 'finds one that is new', async (q, t) => {
     t.file('.claude/skills/fresh/SKILL.md', '---\nname: fresh\ndescription: New here\n---\nDo it.\n');
     assert.match(JSON.stringify(await q.reloadSkills()), /fresh/);
     assert.ok((await q.supportedCommands()).some((c) => c.name === 'fresh'));
 });
 method('reloadOutputStyles', 'lists them', async (q) => assert.match(JSON.stringify(await q.reloadOutputStyles()), /Explanatory/));
-method('interrupt', 'while idle', async (q) => { await q.interrupt(); });
+method('interrupt', 'while idle changes nothing', async (q, t, m, say) => { await q.interrupt(); say('more'); }, ok, {}, (t, results) => assert.equal(results[1].result, 'ok'));
 method('stopTask', 'one that is not there fails', async (q) => assert.rejects(() => q.stopTask('b00000009')));
-method('backgroundTasks', 'none runs', async (q) => { await q.backgroundTasks(); });
-method('streamInput', 'one more message', async (q) => {
-    await q.streamInput((async function* () {
-        yield { type: 'user', message: { role: 'user', content: 'more' }, parent_tool_use_id: null, session_id: '' };
-    })());
+method('backgroundTasks', 'one that does not run', async (q) => assert.equal(await q.backgroundTasks('toolu_none'), false));
+covered.add('streamInput');
+test('method streamInput: one more message is another turn', async (t) => {
+    await t.model('step\n if-prompt "more"\n text Two.\nstep\n text One.\n');
+    const talk = { over: promise() };
+    async function* input() {
+        yield { type: 'user', message: { role: 'user', content: 'go' }, parent_tool_use_id: null, session_id: '' };
+        await talk.over;
+    }
+    const q = t.query(input());
+    const said = [];
+    for await (const m of q) {
+        if (m.type !== 'result') continue;
+        said.push(m.result);
+        if (said.length === 2) talk.over.keep();
+        else await q.streamInput((async function* () {
+            yield { type: 'user', message: { role: 'user', content: 'more' }, parent_tool_use_id: null, session_id: '' };
+        })());
+    }
+    assert.deepEqual(said, ['One.', 'Two.']);
 });
 method('rewindFiles', 'a message that is not there fails', async (q) => {
     const r = await q.rewindFiles(ID).catch((e) => e);
     assert.ok(r instanceof Error || r.canRewind === false, JSON.stringify(r));
 });
-for (const [name, args] of [['setMcpServers', [{}]], ['toggleMcpServer', ['a', true]], ['reconnectMcpServer', ['a']], ['readMcpResource', ['a', 'b']],
-    ['setMcpPermissionModeOverride', ['a', 'default']], ['reloadPlugins', []]])
-    method(name, 'answers or is refused, and the session goes on', async (q) => { await q[name](...args).catch((e) => assert.ok(e.message)); });
-method('updateSettings', 'answers or is refused', async (q) => { await q.updateSettings('localSettings', { outputStyle: 'Concise' }).catch((e) => assert.ok(e.message)); });
-method('close', 'ends it', async (q) => {}, ok);
+for (const [name, args] of [['toggleMcpServer', ['nobody', true]], ['reconnectMcpServer', ['nobody']], ['readMcpResource', ['nobody', 'b']],
+    ['setMcpPermissionModeOverride', ['nobody', 'default']]])
+    method(name, 'is refused where there is no such server, and the session goes on',
+        async (q, t, m, say) => { await assert.rejects(q[name](...args)); say('more'); }, ok, {}, (t, results) => assert.equal(results[1].result, 'ok'));
+const names_of = async (q) => (await q.mcpServerStatus()).map((s) => s.name);
+method('setMcpServers', 'adds and removes', async (q) => {
+    const one = await q.setMcpServers({ db: { command: 'true' } });
+    assert.deepEqual([one.added, one.removed], [['db'], []]);
+    assert.deepEqual(await names_of(q), ['db']);
+    const none = await q.setMcpServers({});
+    assert.deepEqual([none.added, none.removed], [[], ['db']]);
+    assert.deepEqual(await names_of(q), []);
+});
+const server = () => ({ mcpServers: { db: { command: join(build, 'tests/fake/fake-mcp') } } });
+method('toggleMcpServer', 'off and on', async (q) => {
+    await q.toggleMcpServer('db', false);
+    assert.equal((await q.mcpServerStatus())[0].status, 'disabled');
+    await q.toggleMcpServer('db', true);
+    assert.notEqual((await q.mcpServerStatus())[0].status, 'disabled');
+}, ok, server);
+method('reconnectMcpServer', 'connects', async (q) => {
+    await q.reconnectMcpServer('db');
+    assert.equal((await q.mcpServerStatus())[0].status, 'connected');
+}, ok, server);
+method('reloadPlugins', 'names those there are', async (q, t) => {
+    const got = await q.reloadPlugins();
+    assert.deepEqual(got.plugins.map((x) => x.name), ['p']);
+    assert.ok(got.commands.some((c) => c.name === 'p:hi'));
+}, ok, (t) => ({ plugins: a_plugin(t) }));
+method('updateSettings', 'writes a file, and counts at once', async (q, t, m, say) => {
+    await q.updateSettings('localSettings', { outputStyle: 'Explanatory' });
+    assert.equal(JSON.parse(t.read('.tenax/settings.local.json')).outputStyle, 'Explanatory');
+    await assert.rejects(q.updateSettings('projectSettings', { outputStyle: 'Concise' }));
+});
+covered.add('close');
+test('method close: ends a turn that runs', async (t) => {
+    await t.model('step\n text Here it begins,\n pause 60s\n text and never ends.\n', { left: true });
+    const q = t.query('go', { includePartialMessages: true });
+    let results = 0;
+    for await (const m of q) {
+        if (m.type === 'stream_event' && m.event.delta?.text) q.close();
+        results += m.type === 'result';
+    }
+    assert.equal(results, 0);
+});
 
 // ---- functions ----
 test('function listSessions and its siblings read a session of ours', async (t) => {
