@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -346,15 +347,17 @@ static enum fence_verdict fence_connect_unix(struct fence *f, const struct broke
 {
     char path[PATH_MAX];
     struct stat st;
-    int rc = broker_path(q, path);
+    const char *said = ((const struct sockaddr_un *)&q->at)->sun_path;
     int fd;
 
-    if (rc == EACCES) { /* an abstract name: that of another program of the job, or unused */
+    /* An abstract name: that of another program of the job, or unused. Never a path, which would be
+     * looked up as we see it. */
+    if (q->len <= offsetof(struct sockaddr_un, sun_path) || !said[0]) {
         f->rc = broker_connect(q->socket, &q->at, q->len);
         return FENCE_RETURN;
     }
-    f->rc = rc;
-    if (rc)
+    f->rc = broker_path(q, path);
+    if (f->rc)
         return FENCE_RETURN;
     fd = broker_open(q->root, path, 0);
     f->rc = fd < 0 ? errno : fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) ? ECONNREFUSED : 0;
@@ -515,8 +518,13 @@ bool fence_answer(struct confine_image *image, const struct seccomp_notif *asked
 {
     struct fence f = {.image = image, .asked = asked};
     struct seccomp_notif_resp answer = {.id = asked->id};
-    enum fence_verdict verdict = fence_judge(&f);
+    enum fence_verdict verdict;
 
+    /* The leader only executes. The program that it becomes may ask before the end of the pipe
+     * shows that it has started, and a connection to a unix socket is held by nothing but us. */
+    if (asked->data.nr != SYS_execve && asked->data.nr != SYS_execveat)
+        observe_started(image);
+    verdict = fence_judge(&f);
     /* The leader's own exec fails by itself: there is nothing to end yet. */
     if (verdict == FENCE_STOP && !observe_has_started(image))
         verdict = FENCE_CONTINUE;

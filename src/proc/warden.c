@@ -194,8 +194,8 @@ void warden_drop_fds(void)
 }
 
 /* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among the
- * calls to answer. Calls of the new program wait until the end of the pipe has been seen: answered
- * here, they would be taken for the leader's own. */
+ * calls to answer. Calls of the new program wait until the end of the pipe has been seen, unless it
+ * is faster: the first process of a PID namespace holds the pipe, too, until it runs again. */
 static void warden_await_exec(struct confine_image *image, int started)
 {
     struct pollfd fds[] = {
@@ -556,6 +556,8 @@ static void warden_serve(struct warden *w)
         warden_report_failure(CHILD_FORK, errno); /* not read by anything when we are not needed */
         _exit(0);
     }
+    if (w->confine && w->confine->is_stopped) /* already: nothing else would wake us */
+        warden_kill(w);
     while (!w->is_over)
         warden_step(w);
 }

@@ -307,8 +307,9 @@ const struct attempt chores[] = {
      "touch f && flock f true && flock -n $TMPDIR true && exec 9>f && flock 9 && ! flock -n f "
      "true && flock -u 9 && flock -n f true"},
     {"locks that are waited for",
-     "touch f && (flock 9 && sleep 0.1 && echo a >> o) 9>f & sleep 0.03; flock f sh -c 'echo b >> "
-     "o'; wait $!; test \"$(cat o | tr -d '\\n')\" = ab"},
+     "touch f && (flock 9 && touch held && sleep 0.1 && echo a >> o) 9>f & until [ -e held ]; do "
+     "sleep 0.01; done; flock f sh -c 'echo b >> o'; wait $!; test \"$(cat o | tr -d '\\n')\" = "
+     "ab"},
     {"a lock given up",
      "touch f && exec 9>f && flock 9 && ! timeout 0.1 flock f true && flock -u 9 && "
      "flock -n f true"},
