@@ -112,12 +112,13 @@ static void stage_name(const struct apply *a, const char *path, struct buf *ret)
     buf_addf(ret, ".%.180s.%s", path_base(path), a->id);
 }
 
-static int copy_bytes(int from, int to, struct err *err)
+/* From where both files stand, up to the given end of the first. */
+static int copy_bytes(int from, int to, off_t left, struct err *err)
 {
     CLEANUP(mem_freep) char *piece = mem_alloc(APPLY_PIECE);
 
-    for (;;) {
-        ssize_t n = read(from, piece, APPLY_PIECE);
+    while (left > 0) {
+        ssize_t n = read(from, piece, left < (off_t)APPLY_PIECE ? (size_t)left : APPLY_PIECE);
 
         if (n == 0)
             return 0;
@@ -125,7 +126,32 @@ static int copy_bytes(int from, int to, struct err *err)
             return err_sys(err, ERR_IO, "cannot read the new contents");
         if (fd_write_all(to, str_make(piece, (size_t)n), err) < 0)
             return -1;
+        left -= n;
     }
+    return 0;
+}
+
+/* Holes stay holes: an image of a disk may be larger than the disk it lies on. */
+static int copy_file(int from, int to, off_t size, struct err *err)
+{
+    off_t end = 0;
+
+    while (end < size) {
+        off_t start = lseek(from, end, SEEK_DATA);
+
+        if (start < 0 && errno == ENXIO) /* nothing but a hole is left */
+            break;
+        if (start < 0)
+            start = end;
+        end = lseek(from, start, SEEK_HOLE);
+        if (end <= start)
+            end = size;
+        if (lseek(from, start, SEEK_SET) < 0 || lseek(to, start, SEEK_SET) < 0)
+            return err_sys(err, ERR_IO, "cannot read the new contents");
+        if (copy_bytes(from, to, end - start, err) < 0)
+            return -1;
+    }
+    return ftruncate(to, size) < 0 ? err_sys(err, ERR_IO, "cannot write the new contents") : 0;
 }
 
 /* A copy next to its place, under a temporary name. */
@@ -151,7 +177,7 @@ static int stage(const struct effect *e, int folder, const char *name, struct er
 
         if (from < 0 || to < 0)
             return err_sys(err, ERR_IO, "cannot copy to '%s'", e->path);
-        if (copy_bytes(from, to, err) < 0)
+        if (copy_file(from, to, e->now.st_size, err) < 0)
             return -1;
         (void)!fchown(to, e->now.st_uid, e->now.st_gid);
         if (fchmod(to, e->now.st_mode & 07777) < 0 || disk_sync(to) < 0)
@@ -239,9 +265,11 @@ static int apply_file(struct apply *a, const struct effect *e, struct err *err)
     if (rc <= 0)
         return rc;
     stage_name(a, e->path, &name);
-    if (stage(e, folder, buf_cstr(&name), err) < 0)
-        return -1;
-    rc = put(e, folder, buf_cstr(&name), folder, err);
+    rc = stage(e, folder, buf_cstr(&name), err);
+    if (rc == 0)
+        rc = put(e, folder, buf_cstr(&name), folder, err);
+    if (rc != 0)
+        unlinkat(folder, buf_cstr(&name), 0);
     if (rc == 0)
         unlink(e->upper);
     return rc;

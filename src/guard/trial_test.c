@@ -11,11 +11,14 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -693,6 +696,54 @@ static void test_thousand(void **state)
     }
 }
 
+/* A file that has to be copied: its holes are none of the copy's, and a copy that fails is gone. */
+static void test_other_disk(void **state)
+{
+    char upper[] = "/dev/shm/tenax-trial-XXXXXX";
+    CLEANUP(mem_freep) char *work = path_join(root, "w");
+    CLEANUP(mem_freep) char *image = path_join(work, "image");
+    CLEANUP(mem_freep) char *journal = path_join(root, "journal");
+    CLEANUP(buf_release) struct buf command = BUF_INIT(BUF_NO_LIMIT);
+    struct stat here, there;
+    struct rlimit limit;
+
+    (void)state;
+    make_world();
+    if (!mkdtemp(upper) || stat(upper, &there) < 0 || stat(work, &here) < 0 ||
+        here.st_dev == there.st_dev) {
+        rmdir(upper);
+        skip();
+    }
+    buf_addf(&command,
+             "cd %s && printf begin > image && truncate -s 3G image && printf end >> image", upper);
+    shell(buf_cstr(&command));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int fails = 1; fails >= 0; fails--) {
+        CLEANUP(effects_release) struct effects e = EFFECTS_INIT;
+        const struct effects_layer layer = {work, upper};
+        const struct rlimit less = {fails ? 1 << 20 : limit.rlim_cur, limit.rlim_max};
+        struct err err = {0};
+        int rc;
+
+        assert_int_equal(effects_find(&layer, 1, /*cancel=*/NULL, &e, &err), 0);
+        clock_gettime(CLOCK_REALTIME, &e.since);
+        signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+        rc = effects_apply(&e, journal, "trial", &err);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        signal(SIGXFSZ, SIG_DFL);
+        assert_int_equal(rc, fails ? -1 : 0);
+        assert_int_equal(access(image, F_OK), fails ? -1 : 0);
+        shell("test -z \"$(find w -name '.*.trial')\"");
+    }
+    assert_int_equal(stat(image, &here), 0);
+    assert_int_equal(here.st_size, ((int64_t)3 << 30) + 3);
+    assert_true(here.st_blocks < 1000);
+    shell("test \"$(head -c 5 w/image)$(tail -c 3 w/image)\" = beginend");
+    rmdir(upper);
+    make_world();
+}
+
 static void test_too_large(void **state)
 {
     struct place *p = *state;
@@ -710,10 +761,10 @@ static void test_too_large(void **state)
 UNIT_TEST(trial)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcomes),  cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_stale),     cmocka_unit_test(test_grant),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_thousand),
+        cmocka_unit_test(test_outcomes),   cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_stale),      cmocka_unit_test(test_grant),
+        cmocka_unit_test(test_too_large),  cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_other_disk), cmocka_unit_test(test_thousand),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
