@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "host/host_state.h"
 #include "llm/effort.h"
+#include "tasks/agents.h"
 
 #define CHOICES_LEAST_USD 1e-9 /* nothing is left; 0 would be no limit */
 
@@ -18,6 +19,9 @@ struct host_choices {
     bool is_replaced; /* the prompt */
     struct buf system, appended;
     struct buf schema;
+    struct buf types, plan_steps; /* that a client has brought */
+    struct strv aliases, skills;
+    bool has_skills;
     bool coordinates; /* in coordinator mode */
     double left_usd;  /* of the budget; 0: there is none */
 };
@@ -54,6 +58,13 @@ struct host_choices *host_choices(struct host *h)
     buf_add(&c->appended, buf_str(&h->prompt.appended));
     buf_init(&c->schema, BUF_NO_LIMIT);
     buf_add(&c->schema, buf_str(&h->schema));
+    buf_init(&c->types, BUF_NO_LIMIT);
+    agents_brought(h->agents, &c->types);
+    buf_init(&c->plan_steps, BUF_NO_LIMIT);
+    buf_add(&c->plan_steps, buf_str(&h->plan_steps));
+    strv_add_all(&c->aliases, &h->aliases);
+    strv_add_all(&c->skills, &h->skills);
+    c->has_skills = h->has_skills;
     c->coordinates = host_coordinates(h);
     c->left_usd = choices_left(h);
     return c;
@@ -69,6 +80,10 @@ void host_choices_freep(struct host_choices **choices)
     buf_release(&c->system);
     buf_release(&c->appended);
     buf_release(&c->schema);
+    buf_release(&c->types);
+    buf_release(&c->plan_steps);
+    strv_release(&c->aliases);
+    strv_release(&c->skills);
     mem_freep(&c);
 }
 
@@ -117,6 +132,18 @@ static void choose_schema(struct host *h, const struct host_choices *c)
         host_notice(h, LEVEL_WARNING, str_of(err.text));
 }
 
+/* First of all: the session may run as one of these types. */
+static void choose_brought(struct host *h, const struct host_choices *c)
+{
+    struct err err = {0};
+
+    if ((c->types.len && host_bring_types(h, buf_str(&c->types), &err) < 0) ||
+        (c->plan_steps.len && host_set_plan(h, buf_str(&c->plan_steps), &err) < 0) ||
+        (c->aliases.len && host_set_aliases(h, &c->aliases, &err) < 0) ||
+        (c->has_skills && host_set_skills(h, &c->skills, &err) < 0))
+        host_notice(h, LEVEL_WARNING, str_of(err.text));
+}
+
 void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode)
 {
     if (!c)
@@ -124,6 +151,7 @@ void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode
     if (c->left_usd > 0)
         spending_limit(h->spending, spending_usd(h->spending, NULL) +
                                         c->left_usd); /* a fork has cost something already */
+    choose_brought(h, c);
     if (!has_own_mode) {
         choose_mode(h, c);
         choose_coordinator(h, c);

@@ -16,6 +16,7 @@
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
+#include "tasks/agents.h"
 #include "unit.h"
 
 #define SCHEMA "{\"type\":\"object\"}"
@@ -86,10 +87,19 @@ static void notices(struct host *h, struct buf *ret)
 static void choose(struct window_room *from, const char *model)
 {
     CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(strv_release) struct strv names = STRV_INIT;
     struct err err = {0};
 
     if (host_set_model(from->host, str_of(model), &name, &err) < 0 ||
         host_set_schema(from->host, STR(SCHEMA), &err) < 0)
+        fail_msg("%s", err.text);
+    strv_adds(&names, "X");
+    strv_adds(&names, "Bash");
+    if (host_bring_types(from->host, STR("{\"o\":{\"description\":\"d\",\"prompt\":\"p\"}}"),
+                         &err) < 0 ||
+        host_set_plan(from->host, STR("1. Ask."), &err) < 0 ||
+        host_set_aliases(from->host, &names, &err) < 0 ||
+        host_set_skills(from->host, &names, &err) < 0)
         fail_msg("%s", err.text);
     host_set_effort(from->host, EFFORT_HIGH);
     host_set_thinking(from->host, THINKING_BUDGET, 2048);
@@ -97,8 +107,15 @@ static void choose(struct window_room *from, const char *model)
 
 static void check_rest(struct host *h)
 {
+    CLEANUP(buf_release) struct buf types = BUF_INIT(BUF_NO_LIMIT);
     int64_t budget;
 
+    agents_brought(h->agents, &types);
+    assert_true(types.len > 0);
+    assert_string_equal(buf_cstr(&h->plan_steps), "1. Ask.");
+    assert_int_equal(h->aliases.len, 2);
+    assert_true(host_offers_skill(h, STR("X")));
+    assert_false(host_offers_skill(h, STR("tidy")));
     assert_string_equal(buf_cstr(&h->schema), SCHEMA);
     assert_int_equal(host_effort(h), EFFORT_HIGH);
     assert_int_equal(host_thinking(h, &budget), THINKING_BUDGET);

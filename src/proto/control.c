@@ -818,8 +818,6 @@ static int do_reload_plugins(struct control_call *call, struct jw *w, struct err
     jw_key(w, "commands");
     write_commands(call->session->slash, w, /*skills_only=*/false);
     tell_commands(call, /*answer=*/NULL);
-    if (call->owner)
-        peer_session_list(call->session);
     return 0;
 }
 

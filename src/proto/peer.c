@@ -41,6 +41,7 @@ struct peer {
     struct stream_json renderer;
     struct observer *observer;
     unsigned observer_flags;
+    bool forwards; /* its client wants what agents say, too */
     struct ask_front *front;
     bool has_forms;      /* it is asked forms alone */
     VEC(uint64_t) asked; /* by it, and not answered */
@@ -179,7 +180,7 @@ void peer_session_release(struct peer_session *s)
 
 void peer_forward(struct peer *p)
 {
-    p->spec.session->options.forward = true;
+    p->forwards = true;
     p->renderer.options.forward = true;
 }
 
@@ -251,6 +252,7 @@ void peer_enter(struct peer *p)
 {
     stream_json_release(&p->renderer);
     stream_json_init(&p->renderer, &p->spec.session->options, &p->spec.session->show);
+    p->renderer.options.forward |= p->forwards;
     peer_observe(p, /*from=*/1, p->observer_flags);
     if (p->was_asked)
         peer_answer_asks(p);

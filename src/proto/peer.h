@@ -41,7 +41,7 @@ struct line_mail {
 };
 struct line_mail *line_mail_new(void);
 
-/* What all clients of a session have in common; outlives them. On the owner's thread. */
+/* What all clients of a session have in common; outlives them. */
 struct peer_session {
     struct host *host;
     struct slash *slash;
@@ -68,7 +68,8 @@ bool peer_session_let_go(struct peer_session *s);
 
 void peer_session_init(struct peer_session *s, struct host *host, struct slash *slash,
                        const struct stream_json_options *options);
-/* The lists of the init line anew: commands, skills and plugins have changed. */
+/* The lists of the init line anew. Before the first turn alone: the clients of the socket read them
+ * on its thread. */
 void peer_session_list(struct peer_session *s);
 void peer_session_release(
     struct peer_session *s); /* after host_free(): the agent holds the hooks */

@@ -215,6 +215,13 @@ int agents_bring(struct agents *a, struct str json, struct err *err)
     return 0;
 }
 
+void agents_brought(struct agents *a, struct buf *ret_json)
+{
+    gate_take(&a->gate);
+    buf_add(ret_json, buf_str(&a->brought));
+    gate_give(&a->gate);
+}
+
 static void types_lines(const struct definitions *l, struct strv *ret)
 {
     VEC_EACH(&l->list, it) {

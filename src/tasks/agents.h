@@ -69,6 +69,7 @@ void agents_recall(struct agents *a, const char *transcript, const char *dir,
 struct definitions *agents_types(struct agents *a);
 /* Replaces the types that an SDK has defined, given as a JSON object. */
 int agents_bring(struct agents *a, struct str json, struct err *err);
+void agents_brought(struct agents *a, struct buf *ret_json); /* empty: none */
 /* In coordinator mode "worker" is the only type and forks are refused. Running agents are not
  * affected. */
 void agents_coordinate(struct agents *a, bool on);

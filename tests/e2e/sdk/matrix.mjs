@@ -230,6 +230,24 @@ option('agent', 'may be one that the client brings', { agent: 'scout', agents: {
         assert.equal(t.requests()[0].model, 'claude-haiku-4-5');
         assert.deepEqual(got.init.tools.filter((x) => !x.includes('goal')), ['Read']);
     });
+test('option agents: those of the client are still there after /clear', async (t) => {
+    await t.model('step\n sticky\n if-system "You are the scout."\n text I am.\n');
+    const over = promise();
+    const prompt = (content) => ({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' });
+    async function* input() {
+        yield prompt('go');
+        yield prompt('/clear');
+        yield prompt('again');
+        await over;
+    }
+    const said = [];
+    const got = await t.all(t.query(input(), { agent: 'scout', agents: { scout: { description: 'Scouts', prompt: 'You are the scout.' } }, toolAliases: { Shell: 'Bash' } }), (m) => {
+        if (m.type === 'result' && m.result === 'I am.' && said.push(m) === 2) over.keep();
+    });
+    assert.equal(said.length, 2);
+    assert.ok(got.of('system/init').every((m) => m.agents.includes('scout')));
+    assert.equal(new Set(got.of('system/init').map((m) => m.session_id)).size, 2);
+});
 test('option agent: one that nobody brings ends with a result', async (t) => {
     await t.model(ok, { left: true });
     const got = await t.all(t.query('go', { agent: 'nobody' }));

@@ -108,6 +108,56 @@ if (spawnSync(bin('claude'), ['--version']).status === 0)
         t.unplayed_is_fine = true;
     });
 
+if (spawnSync(bin('claude'), ['--version']).status === 0)
+    test('tenax and Claude Code take turns in one session', async (t) => {
+        t.file('a.txt', 'alpha\n');
+        t.file('i.png', Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'));
+        t.file('../home/.tenax/settings.json', JSON.stringify({ hooks: { PostToolUse: [{ hooks: [{ type: 'command', command: `echo '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"mind the gap"}}'` }] }] } }));
+        await t.model(`step
+ if-system "You are the scout."
+ text Scouted.
+step
+ if-prompt "first"
+ if-system "tenax"
+ think Hm.
+ text Looking.
+ call Read {"file_path": "a.txt"}
+ call Read {"file_path": "i.png"}
+ call Bash {"command": "cat a.txt; touch refused", "description": "Look"}
+step
+ if-prompt "first"
+ call TodoWrite {"todos": [{"content": "c", "status": "pending", "activeForm": "cc"}]}
+ call Edit {"file_path": "a.txt", "old_string": "alpha", "new_string": "beta"}
+ call Agent {"description": "s", "prompt": "look", "subagent_type": "scout"}
+ call Nope {"x": 1}
+step
+ if-prompt "first"
+ text First done.
+step
+ if-prompt "Write that summary"
+ text <summary>They looked at a text.</summary>
+step
+ sticky
+ text Again.
+`, { left: true });
+        const model = ['--model', 'claude-sonnet-4-5'];
+        const env = { CLAUDE_CONFIG_DIR: join(t.home, '.tenax'), DISABLE_TELEMETRY: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' };
+        const asked = (words) => t.requests().filter((r) => JSON.stringify(r.messages).includes(words)).at(-1);
+        await t.tenax(['-p', 'first', '--session-id', ID, ...model, '--permission-mode', 'acceptEdits', '--agents', '{"scout":{"description":"d","prompt":"You are the scout."}}']);
+        const turn = async (program, words) => {
+            assert.match(await t.run(program, ['-p', words, '--resume', ID, ...model], env), /Again\./);
+            const request = asked(words);
+            check_fields(request.messages, true);
+            return JSON.stringify(request.messages);
+        };
+        assert.match(await turn(bin('claude'), 'turn two'), /alpha.*mind the gap.*First done\./);
+        await t.tenax(['-p', '/compact', '--resume', ID, ...model]);
+        assert.match(await turn(tenax, 'turn three'), /They looked at a text\..*turn two/);
+        assert.match(await turn(bin('claude'), 'turn four'), /They looked at a text\..*turn two.*turn three/);
+        assert.match(await turn(tenax, 'turn five'), /They looked at a text\..*turn two.*turn three.*turn four/);
+        t.check_history = () => {}; // Claude Code's requests are its own affair
+    });
+
 // A program that a hook, a router or another tool starts as "claude".
 function as_claude(t) {
     const dir = join(t.root, 'bin');
