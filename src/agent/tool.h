@@ -146,6 +146,9 @@ struct tool_entry {
     const char *hint;     /* additional text for searches; or NULL */
     const char *server;   /* name of the MCP server that offers it; NULL = our own */
     const char *raw_name; /* the server's name for the tool; NULL = name */
+    const char *must_ask; /* why the user is asked about each call, whatever rules, hooks and mode
+                           * allow; NULL = there is no reason */
+    bool may_go_unasked;  /* must_ask: where nobody can be asked it is only a warning */
 };
 
 unsigned tool_flags(const struct tool_entry *e, const struct json *args);

@@ -147,6 +147,12 @@ static int make_toolbox(struct host *h, struct err *err)
         agent_set_toolbox(h->agent, box);
     toolbox_unref(old);
     toolbox_unref(old_all);
+    for (size_t i = 0; i < notes.len; i++) {
+        if (strv_has(&h->mcp_told, str_of(notes.ptr[i])))
+            continue;
+        strv_adds(&h->mcp_told, notes.ptr[i]);
+        host_notice(h, LEVEL_WARNING, str_of(notes.ptr[i]));
+    }
     return 0;
 }
 
@@ -582,6 +588,7 @@ void host_free(struct host *h)
     toolbox_unref(h->all_tools);
     mcp_free(h->mcp); /* after the rows that name its servers */
     host_free_desk(h);
+    strv_release(&h->mcp_told);
     arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);

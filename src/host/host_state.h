@@ -106,6 +106,7 @@ struct host {
     struct task_table *tasks;
     struct team *team;
     struct mcp *mcp;                /* NULL: no servers are configured */
+    struct strv mcp_told;           /* notes about tools, each said once; under `boxing` */
     struct mcp_desk *mcp_desk;      /* what servers have asked (mcp_ask.h) */
     struct arena mcp_arena;         /* of mcp_servers */
     const struct json *mcp_servers; /* of a client; NULL: none */

@@ -24,6 +24,7 @@
 #include "json/jw.h"
 #include "llm/room.h"
 #include "mcp/client.h"
+#include "mcp/known.h"
 #include "mcp/names.h"
 #include "mcp/resources.h"
 #include "mcp/result.h"
@@ -37,6 +38,7 @@
 #define MCP_RESULT_TOKENS 25000
 #define MCP_RESULT_MAX_TOKENS (1000 * 1000)
 #define MCP_RESULT_RAISED ((int64_t)500 * 1000) /* bytes that a tool may ask for */
+#define SHOWN_TEXT ((size_t)1000)               /* of a description that has changed */
 #define MCP_MAX_SCHEMA ((size_t)64 << 10)
 
 struct slot {
@@ -55,6 +57,7 @@ struct mcp {
     struct ticket changing;         /* held while the list is changed */
     VEC(struct mcp_client *) ended; /* that were stopped; rows may name them still */
     struct strv files;              /* logs and caches */
+    struct mcp_known *known;
 };
 
 /* ---- Life ---- */
@@ -154,10 +157,12 @@ static struct slot *slot_add(struct mcp *m, struct mcp_server *s)
 int mcp_new(const struct mcp_spec *spec, struct strv *ret_notes, struct mcp **ret, struct err *err)
 {
     CLEANUP(mcp_servers_release) struct mcp_servers servers = {0};
+    CLEANUP(mem_freep) char *path = path_join(conf_home(spec->conf), "mcp-tools.json");
     struct mcp *m = mem_zalloc(sizeof(*m));
 
     m->spec = *spec;
     ticket_init(&m->changing);
+    m->known = mcp_known_new(path);
     if (mcp_servers_load(&(struct mcp_sources){.conf = spec->conf,
                                                .dynamic = spec->dynamic,
                                                .approved = spec->approved,
@@ -332,6 +337,7 @@ void mcp_free(struct mcp *m)
     }
     ticket_release(&m->changing);
     strv_release(&m->files);
+    mcp_known_free(m->known);
     free(m);
 }
 
@@ -439,6 +445,9 @@ void mcp_wait(struct mcp *m, int64_t ms, struct cancel *cancel)
 struct mcp_tool {
     struct mcp_client *client;
     const char *server, *name; /* as the server calls them */
+    struct mcp *mcp;
+    const struct json *tool; /* of its list */
+    bool is_refused;         /* it describes itself in another way than before */
 };
 
 struct mcp_tools {
@@ -481,9 +490,18 @@ static int mcp_tool_run(struct tool_call *call, struct tool_result *ret, struct 
                                   .progress = show_progress,
                                   .arg = call};
     const struct json *result = NULL;
+    CLEANUP(buf_release) struct buf before = BUF_INIT(4096);
     struct err why = {0};
     struct jw w;
 
+    if (t->is_refused)
+        return err_set(err, ERR_DENIED,
+                       "%s describes itself in another way than when it was allowed, and "
+                       "mcp.onToolChange refuses that",
+                       call->entry->name);
+    if (mcp_known_differs(t->mcp->known, s, t->tool, &before))
+        t->mcp->changes++; /* the next calls of it need no confirmation */
+    mcp_known_keep(t->mcp->known, s, t->tool);
     jw_init(&w, &params, 0);
     jw_object(&w);
     jw_kcstr(&w, "name", t->name);
@@ -620,7 +638,46 @@ static size_t result_limit(const struct mcp *m, const struct json *tool)
     return (size_t)(said <= limit ? limit : said < MCP_RESULT_RAISED ? said : MCP_RESULT_RAISED);
 }
 
-static void add_row(const struct mcp *m, struct mcp_tools *t, struct mcp_client *c,
+static void add_words(struct buf *ret, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        buf_addc(ret, (unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f ? ' ' : text.ptr[i]);
+}
+
+/* A tool that has changed since it was let run, or whose server wants it. NULL: as others.
+ * ret_or_warn: where nobody can be asked, saying so is enough. */
+static const char *why_to_ask(struct mcp *m, struct mcp_tools *t, struct mcp_tool *tool,
+                              bool *ret_or_warn, struct strv *ret_notes)
+{
+    CLEANUP(buf_release) struct buf before = BUF_INIT(4096);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(8192);
+    const struct mcp_server *s = mcp_client_server(tool->client);
+    struct str policy = conf_get_str(m->spec.conf, "mcp.onToolChange");
+
+    if (json_get_bool(json_get(tool->tool, "_meta"), "anthropic/requiresUserInteraction", false))
+        return "its server wants each call to be confirmed";
+    if (!mcp_known_differs(m->known, s, tool->tool, &before))
+        return NULL;
+    tool->is_refused = str_is(policy, "deny");
+    if (tool->is_refused)
+        return NULL;
+    if (str_is(policy, "warn")) {
+        strv_addf(ret_notes,
+                  "MCP server %s: the tool %s describes itself in another way than when it was "
+                  "allowed",
+                  tool->server, tool->name);
+        mcp_known_keep(m->known, s, tool->tool);
+        return NULL;
+    }
+    *ret_or_warn = true;
+    buf_adds(&text, "it describes itself in another way than when it was allowed. Before: ");
+    add_words(&text, str_clip(buf_str(&before), SHOWN_TEXT));
+    buf_adds(&text, " Now: ");
+    add_words(&text, str_clip(json_get_str(tool->tool, "description"), SHOWN_TEXT));
+    return arena_cstr(&t->arena, buf_str(&text));
+}
+
+static void add_row(struct mcp *m, struct mcp_tools *t, struct mcp_client *c,
                     const struct json *tool, const char *name, struct strv *ret_notes)
 {
     const struct mcp_server *s = mcp_client_server(c);
@@ -629,6 +686,8 @@ static void add_row(const struct mcp *m, struct mcp_tools *t, struct mcp_client 
     const char *schema = schema_text(json_get(tool, "inputSchema"), &t->arena, &shown);
     struct str hint = json_get_str(json_get(tool, "_meta"), "anthropic/searchHint");
     bool reads = json_get_bool(json_get(tool, "annotations"), "readOnlyHint", false);
+    const char *must_ask;
+    bool or_warn = false;
 
     if (!schema) {
         strv_addf(ret_notes,
@@ -637,9 +696,12 @@ static void add_row(const struct mcp *m, struct mcp_tools *t, struct mcp_client 
                   s->name, STR_ARG(str_clip(json_get_str(tool, "name"), 100)));
         return;
     }
+    arg->mcp = m;
+    arg->tool = tool;
     arg->client = c;
     arg->server = s->name;
     arg->name = arena_cstr(&t->arena, json_get_str(tool, "name"));
+    must_ask = why_to_ask(m, t, arg, &or_warn, ret_notes);
     *vec_add(&t->rows) = (struct tool_entry){
         .name = arena_cstr(&t->arena, str_of(name)),
         .text = arena_cstr(&t->arena, str_clip(json_get_str(tool, "description"), EXTRA_MAX_TEXT)),
@@ -650,6 +712,8 @@ static void add_row(const struct mcp *m, struct mcp_tools *t, struct mcp_client 
         .raw_name = arg->name,
         .flags = (reads ? TOOL_CONCURRENT : 0) | (s->always_loads ? 0 : TOOL_DEFERRED),
         .max_result = result_limit(m, tool),
+        .must_ask = must_ask,
+        .may_go_unasked = or_warn,
         .arg = arg,
         .run = mcp_tool_run,
     };

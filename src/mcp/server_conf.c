@@ -779,9 +779,8 @@ static void write_with(struct jw *w, const struct json *from, const char *const 
     jw_object_end(w);
 }
 
-/* The folder is locked, so that two that add at once both succeed. value empty: taken out. */
-static int change_file(const char *path, mode_t mode, const char *const *keys, struct str value,
-                       struct err *err)
+int mcp_file_change(const char *path, mode_t mode, const char *const *keys, struct str value,
+                    struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(MCP_MAX_FILE);
@@ -826,8 +825,8 @@ int mcp_servers_write(const struct conf *conf, enum mcp_scope scope, struct str 
     if (scope != MCP_PROJECT && file_mkdirs(conf_home(conf), 0700, err) < 0)
         return -1;
     buf_adds(ret_path, path);
-    return change_file(path, scope == MCP_PROJECT ? 0644 : 0600,
-                       scope == MCP_LOCAL ? of_local : of_project, entry, err);
+    return mcp_file_change(path, scope == MCP_PROJECT ? 0644 : 0600,
+                           scope == MCP_LOCAL ? of_local : of_project, entry, err);
 }
 
 int mcp_servers_disable(const struct conf *conf, struct str name, bool off, struct err *err)
@@ -854,5 +853,5 @@ int mcp_servers_disable(const struct conf *conf, struct str name, bool off, stru
     if (off)
         jw_str(&w, name);
     jw_array_end(&w);
-    return change_file(own, 0600, keys, buf_str(&list), err);
+    return mcp_file_change(own, 0600, keys, buf_str(&list), err);
 }

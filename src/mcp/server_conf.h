@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/sha256.h"
@@ -133,5 +134,10 @@ bool mcp_name_is_fine(struct str name); /* [A-Za-z0-9_-]+ */
  * ERR_NOT_FOUND: there is none to remove. */
 int mcp_servers_write(const struct conf *conf, enum mcp_scope scope, struct str name,
                       struct str entry, struct buf *ret_path, struct err *err);
+/* Replaces the member at the end of this path (keys, NULL-terminated) of a file of JSON, or takes
+ * it out (value empty). The folder is locked, so that of two that change it at once both succeed.
+ */
+int mcp_file_change(const char *path, mode_t mode, const char *const *keys, struct str value,
+                    struct err *err);
 /* Whether the user has turned a server off in this project; kept in our own file. */
 int mcp_servers_disable(const struct conf *conf, struct str name, bool off, struct err *err);

@@ -238,7 +238,7 @@ static void stdio_free(struct wire *w)
 {
     struct wire_stdio *s = (struct wire_stdio *)w;
 
-    if (s->proc && !s->is_over) {
+    if (s->proc && !s->is_over && w->version[0]) { /* one that never spoke knows no farewell */
         proc_close_input(s->proc);
         wire_await(w, clock_mono_ms() + LEAVE_MS, is_exit);
     }

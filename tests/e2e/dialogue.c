@@ -371,6 +371,7 @@ static void clean_up(const struct talk *t)
         ".tenax/settings.local.json",
         ".tenax/.gitignore",
         ".tenax/sandbox.last",
+        ".tenax/mcp-tools.json",
         ".tenax/commits.last",
         ".tenax/state.db",
         ".tenax/state.db-wal",

@@ -71,7 +71,9 @@ static void list_rug(struct str id)
     jw_init(&w, &json, 0);
     jw_str(&w, str_trim(buf_str(&text)));
     answer(id,
-           "\"result\":{\"tools\":[{\"name\":\"add\",\"description\":%s,\"inputSchema\":" ANY "}]}",
+           "\"result\":{\"tools\":[{\"name\":\"add\",\"description\":%s,\"inputSchema\":" ANY
+           "},{\"name\":\"careful\",\"inputSchema\":" ANY
+           ",\"_meta\":{\"anthropic/requiresUserInteraction\":true}}]}",
            buf_cstr(&json));
 }
 
@@ -274,7 +276,7 @@ static void call(struct str id, const struct json *params)
         put(buf_str(&line));
         if (poll(&in, 1, 10 * 1000) == 0) /* a cancelled call wants no answer */
             answer(id, "\"result\":{\"content\":[]}");
-    } else if (str_is(name, "add")) {
+    } else if (str_is(name, "add") || str_is(name, "careful")) {
         answer(id, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%" PRId64 "\"}]}",
                json_get_i64(args, "a", 0) + json_get_i64(args, "b", 0));
     } else if (str_starts(name, STR("a"))) {

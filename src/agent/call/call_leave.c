@@ -236,7 +236,7 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
         .by = c->agent->spec.identity,
         .tool_name = str_of(c->entry->name),
         .tool_use_id = c->id,
-        .reason = str_of(why->reason),
+        .reason = str_of(c->entry->must_ask ? c->entry->must_ask : why->reason),
         .reason_type = why->reason_type,
         .blocked_path = why->path,
         .needs_person = c->flags & TOOL_PERSON,
@@ -247,9 +247,9 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
 
     if (subject && call_is_vain(c, subject))
         return 1;
-    if (subject)
+    if (subject && !c->entry->must_ask)
         permit_suggest(c->agent->spec.permit, subject, c->flags, &suggestions);
-    by_hook = call_ask_hooks(c, buf_str(&suggestions));
+    by_hook = c->entry->must_ask ? 0 : call_ask_hooks(c, buf_str(&suggestions));
     if (by_hook)
         return by_hook < 0 ? -1 : 0;
 
@@ -298,6 +298,20 @@ int call_ask(struct call *c, const struct rule_subject *subject, const struct pe
     return 0;
 }
 
+/* The tool wants it, or has changed since it was allowed. */
+static bool call_must_ask(const struct call *c)
+{
+    struct asker *asker = c->agent->spec.asker;
+    bool is_there = asker && (!asker->is_there || asker->is_there(asker));
+
+    if (!c->entry->must_ask)
+        return false;
+    if (is_there || !c->entry->may_go_unasked)
+        return true;
+    agent_notice(c->agent, LEVEL_WARNING, "%s: %s", c->entry->name, c->entry->must_ask);
+    return false;
+}
+
 /* Decides by rules, mode, hooks, and finally the user. */
 static int call_permission(struct call *c, enum hook_decision hooks_say, struct str reason)
 {
@@ -327,6 +341,15 @@ static int call_permission(struct call *c, enum hook_decision hooks_say, struct 
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked && hooks_say == HOOK_ALLOW)
             return 0;
+        call_deny(c, str_of(answer.reason));
+        call_tell_denied(c, &answer);
+        return -1;
+    }
+    if (call_must_ask(c)) {
+        answer.reason_type = "safetyCheck";
+        snprintf(answer.reason, sizeof(answer.reason), "%s", c->entry->must_ask);
+        if (permit_mode(c->agent->spec.permit) != MODE_DONT_ASK)
+            return call_ask(c, &subject, &answer);
         call_deny(c, str_of(answer.reason));
         call_tell_denied(c, &answer);
         return -1;
