@@ -126,10 +126,13 @@ struct agent_spec {
     /* Gets the next instruction file that was read but not yet reported to hooks; false if there is
      * none. NULL = never any. */
     bool (*loaded)(void *arg, struct agent_loaded *ret);
+    /* Called with each input: appends a reminder about what fits it, and its transcript line, or
+     * nothing. NULL = nothing ever. Agent thread. */
+    void (*fitting)(void *arg, struct str words, struct buf *ret, struct buf *ret_line);
     /* Gets the next transcript line that belongs to the reminders; false if there is none. NULL =
      * never any. */
     bool (*attachment)(void *arg, struct buf *ret);
-    void *news_arg; /* passed to news, near, again, loaded and attachment */
+    void *news_arg; /* passed to news, near, again, loaded, fitting and attachment */
     /* Called before each turn, step and call to apply changed settings. NULL = settings never
      * change. Called on the agent's thread and its call threads. */
     void (*refresh)(void *arg);

@@ -72,6 +72,10 @@ struct extra_source {
     /* Waits until the servers of these tools (separated by blanks; empty = all servers) have
      * connected or failed. Retries failed servers that are named. */
     void (*await)(struct extra_source *self, struct str tools, struct cancel *cancel);
+    /* What a prompt names as "@server:uri". Appends a line for the transcript (JSON), and the text
+     * for the model or why there is none. False: no server has this name. NULL: there are none. */
+    bool (*resource)(struct extra_source *self, struct str name, struct cancel *cancel,
+                     struct buf *ret_line, struct buf *ret_text);
 };
 
 /* "Send a message to a channel. Parameters: channel*, text*, thread_ts" */

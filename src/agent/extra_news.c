@@ -32,6 +32,8 @@
 #define NEWS_SHOWN 5         /* entries shown after a compaction */
 #define NEWS_SHOWN_BYTES ((size_t)8 << 10)
 #define NEWS_MAX_INSTRUCTIONS 2048
+#define NEWS_RESOURCES 20 /* of one input */
+#define NEWS_MAX_RESOURCE ((size_t)2 << 20)
 #define TOLD_BEFORE ((void *)2) /* announced by an earlier process; its description is unknown */
 
 static const char how_to[] =
@@ -412,6 +414,45 @@ void extra_say(struct agent *a)
     delta_keep(a, &d);
 }
 
+/* ---- Resources ---- */
+
+/* "server:uri" at the start of s: up to a blank, without what ends a sentence. */
+static struct str resource_at(struct str s)
+{
+    size_t end = 0;
+
+    while (end < s.len && !strchr(" \t\r\n\"'<>`", s.ptr[end]))
+        end++;
+    while (end && strchr(".,;:!?)]}", s.ptr[end - 1]))
+        end--;
+    return str_chr(str_first(s, end), ':') < end ? str_first(s, end) : STR("");
+}
+
+void extra_say_resources(struct agent *a, struct str words, struct cancel *cancel)
+{
+    struct extra_source *source = a->spec.extra;
+    struct map said = MAP_INIT;
+
+    for (size_t i = 0; source && source->resource && i < words.len; i++) {
+        CLEANUP(buf_release) struct buf line = BUF_INIT(NEWS_MAX_RESOURCE);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(NEWS_MAX_RESOURCE);
+        CLEANUP(buf_release) struct buf block = BUF_INIT(BUF_NO_LIMIT);
+        struct str name;
+
+        if (words.ptr[i] != '@' || (i && !strchr(" \t\n([\"'", words.ptr[i - 1])))
+            continue;
+        name = resource_at(str_from(words, i + 1));
+        if (!name.len || said.len == NEWS_RESOURCES || map_set(&said, name, &said) ||
+            !source->resource(source, name, cancel, &line, &text))
+            continue;
+        if (line.len && !line.over)
+            keep_line(a, buf_str(&line));
+        reminder_add(&block, buf_str(&text));
+        agent_say_reminders(a, buf_str(&block));
+    }
+    map_release(&said);
+}
+
 /* ---- Hints ---- */
 
 static void hint(struct agent *a, struct str text, const char *source)
@@ -492,6 +533,19 @@ void extra_hint_answer(struct agent *a, struct str text)
     buf_addf(&both, "%s\n", buf_cstr(&n->input));
     buf_add(&both, str_clip(text, NEWS_HINT_CHARS));
     hint(a, buf_str(&both), "turn");
+}
+
+void extra_say_fitting(struct agent *a, struct str words)
+{
+    CLEANUP(buf_release) struct buf block = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!a->spec.fitting)
+        return;
+    a->spec.fitting(a->spec.news_arg, words, &block, &line);
+    if (line.len)
+        keep_line(a, buf_str(&line));
+    agent_say_reminders(a, buf_str(&block));
 }
 
 void extra_note_call(struct agent *a, const struct call *c)

@@ -15,6 +15,7 @@
 struct agent;
 struct attached;
 struct call;
+struct cancel;
 struct json;
 struct recall;
 
@@ -38,6 +39,10 @@ void extra_say(struct agent *a);
 /* Suggests tools that an input may need, together with it, or that the last answer may need. */
 void extra_hint_input(struct agent *a, struct str text);
 void extra_hint_answer(struct agent *a, struct str text);
+/* Sends the resources of servers along that an input names as "@server:uri". */
+void extra_say_resources(struct agent *a, struct str words, struct cancel *cancel);
+/* Says what else fits an input (agent_spec.fitting). */
+void extra_say_fitting(struct agent *a, struct str words);
 /* Notes which tools a completed call has found or used. */
 void extra_note_call(struct agent *a, const struct call *c);
 

@@ -449,7 +449,9 @@ static int turn_add_text(struct agent *a, struct turn *t, const struct agent_inp
     message_text(in->message, &words);
     mention_files(&spec, buf_str(&words), &files);
     agent_say_reminders(a, buf_str(&files.reminders));
+    extra_say_resources(a, buf_str(&words), t->cancel);
     extra_hint_input(a, buf_str(&words));
+    extra_say_fitting(a, buf_str(&words));
     said = message_new(ROLE_USER, files.images.len + in->message->len);
     VEC_EACH(&files.images, image) {
         message_add(said, &(struct block){.kind = BLOCK_IMAGE,

@@ -28,8 +28,8 @@ enum field {
     FIELD_COUNT,
 };
 
-static const double field_weight[FIELD_COUNT] = {3.0, 2.5, 1.0};
-static const double field_match[FIELD_COUNT] = {1.0, 0.8, 0.3};
+static const double field_weight[FIELD_COUNT] = {3.0, /*hint: as the index has it*/ 0, 1.0};
+static const double field_match[FIELD_COUNT] = {1.0, 0, 0.3};
 #define MATCH_PREFIX 0.5
 
 struct posting {
@@ -48,6 +48,7 @@ struct word {
 
 struct word_index {
     struct arena arena;
+    double hint_match, hint_weight;
     struct str *names; /* of the items */
     double *norms;
     size_t count;
@@ -377,13 +378,14 @@ static double word_idf(const struct word_index *x, const struct word *w)
     return ln(1.0 + (double)x->count / (double)w->items);
 }
 
-static double posting_tf(const struct posting *p)
+static double posting_tf(const struct word_index *x, const struct posting *p)
 {
     double tf = 0;
 
     for (enum field f = 0; f < FIELD_COUNT; f++) {
         if (p->n[f])
-            tf += field_weight[f] * (p->n[f] == 1 ? 1.0 : 1.0 + ln(p->n[f]));
+            tf += (f == FIELD_HINT ? x->hint_weight : field_weight[f]) *
+                  (p->n[f] == 1 ? 1.0 : 1.0 + ln(p->n[f]));
     }
     return tf;
 }
@@ -398,8 +400,16 @@ static int by_text(const void *a, const void *b, void *arg)
 
 struct word_index *word_index_new(const struct word_item *items, size_t count)
 {
+    return word_index_new_with(items, count, /*hint_match=*/0.8, /*hint_weight=*/2.5);
+}
+
+struct word_index *word_index_new_with(const struct word_item *items, size_t count,
+                                       double hint_match, double hint_weight)
+{
     struct word_index *x = mem_zalloc(sizeof(*x));
 
+    x->hint_match = hint_match;
+    x->hint_weight = hint_weight;
     x->count = count;
     x->names = arena_alloc(&x->arena, (count + 1) * sizeof(*x->names));
     x->norms = arena_zalloc(&x->arena, (count + 1) * sizeof(*x->norms));
@@ -425,7 +435,7 @@ struct word_index *word_index_new(const struct word_item *items, size_t count)
         double idf = w->items ? word_idf(x, w) : 0;
 
         for (uint32_t at = w->first; at; at = x->postings.ptr[at - 1].next) {
-            double weight = posting_tf(&x->postings.ptr[at - 1]) * idf;
+            double weight = posting_tf(x, &x->postings.ptr[at - 1]) * idf;
 
             x->norms[x->postings.ptr[at - 1].item] += weight * weight;
         }
@@ -507,11 +517,11 @@ static void tally_match(struct word_tally *tally, uint32_t *touched, size_t *tou
         t->best = match;
 }
 
-static double posting_match(const struct posting *p)
+static double posting_match(const struct word_index *x, const struct posting *p)
 {
     for (enum field f = 0; f < FIELD_COUNT; f++) {
         if (p->n[f])
-            return field_match[f];
+            return f == FIELD_HINT ? x->hint_match : field_match[f];
     }
     return 0;
 }
@@ -569,8 +579,8 @@ static size_t query_run(const struct word_query *q, const struct word_weights *w
             const struct posting *p = &x->postings.ptr[at - 1];
             struct word_tally *t = &tally[p->item];
 
-            tally_match(tally, touched, &touched_count, p->item, posting_match(p));
-            t->dot += posting_tf(p) * idf * idf;
+            tally_match(tally, touched, &touched_count, p->item, posting_match(x, p));
+            t->dot += posting_tf(x, p) * idf * idf;
             t->is_apt = t->is_apt || p->n[FIELD_HINT] ||
                         (p->n[FIELD_NAME] && (word->word->is_group || word->word->named <= few));
         }

@@ -34,6 +34,9 @@ struct word_hit {
 };
 
 struct word_index *word_index_new(const struct word_item *items, size_t count);
+/* The same with another weight of hints: in a match, and in the vectors. */
+struct word_index *word_index_new_with(const struct word_item *items, size_t count,
+                                       double hint_match, double hint_weight);
 void word_index_free(struct word_index *x); /* NULL is fine */
 
 /* The best hits first, at most max; equal ones by name. Each word of `required` (blanks between)

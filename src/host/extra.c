@@ -7,16 +7,25 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "agent/event.h"
 #include "agent/extra.h"
 #include "agent/recall.h"
 #include "agent/tool.h"
 #include "agent/toolbox.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "guard/permit.h"
+#include "guard/rule.h"
+#include "guard/tool_flags.h"
 #include "host/host_state.h"
 #include "host/session.h"
 #include "llm/model.h"
 #include "llm/room.h"
 #include "mcp/mcp.h"
+#include "mcp/names.h"
 #include "mcp/reach.h"
+#include "mcp/resources.h"
+#include "mcp/server_conf.h"
 
 static struct host *host_of(struct extra_source *self)
 {
@@ -55,6 +64,61 @@ static void extra_await(struct extra_source *self, struct str tools, struct canc
         mcp_reach_await(h->mcp, tools, cancel);
 }
 
+/* Names of servers may have colons: the longest one counts. */
+static size_t server_of(const struct mcp *m, struct str name)
+{
+    size_t found = mcp_count(m);
+
+    for (size_t i = 0; i < name.len; i++) {
+        size_t at = name.ptr[i] == ':' ? mcp_find(m, str_first(name, i)) : mcp_count(m);
+
+        if (at < mcp_count(m))
+            found = at;
+    }
+    return found;
+}
+
+/* Only rules that deny keep resources from being read. */
+static bool is_denied(struct host *h, size_t server)
+{
+    CLEANUP(buf_release) struct buf prefix = BUF_INIT(4096);
+    struct rule_subject subject = {.tool = STR("ReadMcpResourceTool")};
+    struct permit_answer answer;
+
+    permit_check(h->permit, &subject, TOOL_FREE | TOOL_READ_ONLY, &answer);
+    if (answer.verdict == PERMIT_DENY)
+        return true;
+    mcp_name_prefix(str_of(mcp_server_at(h->mcp, server)->name), &prefix);
+    buf_adds(&prefix, "resource");
+    subject.tool = buf_str(&prefix);
+    permit_check(h->permit, &subject, TOOL_FREE | TOOL_READ_ONLY, &answer);
+    return answer.verdict == PERMIT_DENY;
+}
+
+static bool extra_resource(struct extra_source *self, struct str name, struct cancel *cancel,
+                           struct buf *ret_line, struct buf *ret_text)
+{
+    struct host *h = host_of(self);
+    struct err err = {0};
+    size_t i;
+
+    if (!h->mcp || (i = server_of(h->mcp, name)) == mcp_count(h->mcp))
+        return false;
+    if (is_denied(h, i))
+        err_set(&err, ERR_DENIED, "a rule denies it");
+    else
+        (void)mcp_resource_attach(h->mcp, i,
+                                  str_from(name, strlen(mcp_server_at(h->mcp, i)->name) + 1),
+                                  cancel, ret_line, ret_text, &err);
+    if (err.code) {
+        buf_clear(ret_line);
+        buf_clear(ret_text);
+        buf_addf(ret_text, "The resource @%.*s could not be read: %s", STR_ARG(name), err.text);
+        host_notice(h, LEVEL_WARNING, buf_str(ret_text));
+    }
+    return true;
+}
+
 struct extra_source *host_extra_source(struct host *h)
 {
     return &h->extra;
@@ -75,7 +139,8 @@ void host_extra_open(struct host *h)
     h->extra = (struct extra_source){.toolbox = extra_toolbox,
                                      .servers = extra_servers,
                                      .state_of = extra_state_of,
-                                     .await = extra_await};
+                                     .await = extra_await,
+                                     .resource = extra_resource};
     extra_settings_read(h->conf, &settings);
     h->defers = settings.mode == EXTRA_ON;
     if (settings.mode != EXTRA_AUTO)

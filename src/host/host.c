@@ -816,6 +816,20 @@ void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
     h->briefing.listing_arg = arg;
 }
 
+void host_set_fitting(struct host *h, host_fitting_fn *fitting, void *arg)
+{
+    h->fitting = fitting;
+    h->fitting_arg = arg;
+}
+
+void host_fitting(void *arg, struct str words, struct buf *ret, struct buf *ret_line)
+{
+    struct host *h = arg;
+
+    if (h->fitting)
+        h->fitting(h->fitting_arg, words, ret, ret_line);
+}
+
 int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err)
 {
     struct tool_entry *own;

@@ -144,6 +144,10 @@ bool host_offers_skill(const struct host *h, struct str name);
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */
 int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* What fits an input, said together with it: as the list, with the same arg. */
+typedef void host_fitting_fn(void *arg, struct str words, struct buf *ret_block,
+                             struct buf *ret_attachment);
+void host_set_fitting(struct host *h, host_fitting_fn *fitting, void *arg);
 /* One more tool, offered if the session may use one of that name. What the row points to is lent
  * until host_free(). */
 int host_add_tool(struct host *h, const struct tool_entry *row, struct err *err);

@@ -162,6 +162,7 @@ void host_make_agent(struct host *h)
         .again = host_again,
         .loaded = host_loaded,
         .attachment = host_attachment,
+        .fitting = host_fitting,
         .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,

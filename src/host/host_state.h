@@ -105,7 +105,9 @@ struct host {
     struct tool_entry agent_tool, message_tool; /* with the agents */
     struct task_table *tasks;
     struct team *team;
-    struct mcp *mcp;                /* NULL: no servers are configured */
+    struct mcp *mcp;          /* NULL: no servers are configured */
+    host_fitting_fn *fitting; /* NULL: nothing */
+    void *fitting_arg;
     struct strv mcp_told;           /* notes about tools, each said once; under `boxing` */
     struct mcp_desk *mcp_desk;      /* what servers have asked (mcp_ask.h) */
     struct arena mcp_arena;         /* of mcp_servers */
@@ -204,6 +206,7 @@ void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *r
 void host_again(void *arg, struct cancel *cancel, struct buf *ret);
 bool host_loaded(void *arg, struct agent_loaded *ret);
 bool host_attachment(void *arg, struct buf *ret);
+void host_fitting(void *arg, struct str words, struct buf *ret, struct buf *ret_line);
 void host_listen_tasks(struct host *h);
 /* Agents of the session that is resumed; once its main agent is made. */
 void host_recall_agents(struct host *h);

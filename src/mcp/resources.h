@@ -6,6 +6,11 @@
 
 #include <stddef.h>
 
+#include "base/str.h"
+
+struct buf;
+struct cancel;
+struct err;
 struct mcp;
 struct tool_entry;
 
@@ -13,3 +18,8 @@ struct tool_entry;
 
 /* MCP_RESOURCE_TOOLS rows, which live as long as m. */
 void mcp_resource_tools(struct mcp *m, struct tool_entry *ret);
+
+/* For a prompt that names a resource of server i: a line for the transcript, and the text for the
+ * model. Waits for a server that connects. */
+int mcp_resource_attach(struct mcp *m, size_t i, struct str uri, struct cancel *cancel,
+                        struct buf *ret_line, struct buf *ret_text, struct err *err);

@@ -21,6 +21,7 @@
 #include "llm/model.h"
 #include "slash/own.h"
 #include "slash/skill_listing.h"
+#include "slash/skill_search.h"
 #include "sync/thread.h"
 
 #define OWN_SOURCE "skills"
@@ -35,6 +36,7 @@ struct own_now {
     struct strv near;        /* folders below the project whose files were read */
     struct map loaded;       /* "agent name digest" of texts that are in a conversation */
     struct skill_listing listing;
+    struct skill_search search;
 };
 
 void own_now_unref(struct own_now *n)
@@ -46,6 +48,7 @@ void own_now_unref(struct own_now *n)
     strv_release(&n->near);
     map_release(&n->loaded);
     skill_listing_release(&n->listing);
+    skill_search_release(&n->search);
     lock_release(&n->lock);
     mem_freep(&n);
 }
@@ -270,6 +273,7 @@ void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
         skill_listing_recall(&n->listing, *known);
         map_release(&n->loaded);
         n->loaded = (struct map)MAP_INIT;
+        skill_search_forget(&n->search);
     }
     was_begun = n->listing.is_begun;
     skill_listing_say(&n->listing, &spec, ret_block, ret_attachment);
@@ -278,17 +282,53 @@ void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
         tell_shortened(n);
 }
 
-bool own_now_loads(struct own_now *n, const char *agent, struct str name, struct str body)
+/* The lock is held. */
+static bool now_loads(struct own_now *n, const char *agent, struct str name, struct str body)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
     char digest[SHA256_HEX + 1];
-    bool is_new;
 
     sha256_hex(body, digest);
     buf_addf(&key, "%s %.*s %s", agent, STR_ARG(name), digest);
+    return !map_set(&n->loaded, buf_str(&key), n);
+}
+
+/* The lock is held. */
+static bool take_text(void *arg, const struct own_command *c, struct str body)
+{
+    return now_loads(arg, /*agent=*/"main", c->name, body);
+}
+
+void own_now_fitting(void *arg, struct str words, struct buf *ret_block, struct buf *ret_attachment)
+{
+    struct own_now *n = arg;
+    CLEANUP(strv_release) struct strv seen = STRV_INIT;
+    CLEANUP(own_list_unrefp) struct own_list *own = NULL;
+    struct skill_search_spec spec = {
+        .seen = &seen,
+        .is_trusted = conf_is_trusted(host_conf(n->host)),
+        .words = words,
+        .loads = take_text,
+        .arg = n,
+    };
+
+    if (!conf_get_bool(host_conf(n->host), "skillSearch", true) || !str_trim(words).len)
+        return;
+    workspace_seen_paths(host_workspace(n->host), &seen);
+    spec.skills = own = own_now_get(n);
+    if (!own->commands.len)
+        return;
     lock_take(&n->lock);
-    is_new = !map_has(&n->loaded, buf_str(&key));
-    map_set(&n->loaded, buf_str(&key), n);
+    skill_search_say(&n->search, &spec, ret_block, ret_attachment);
+    lock_give(&n->lock);
+}
+
+bool own_now_loads(struct own_now *n, const char *agent, struct str name, struct str body)
+{
+    bool is_new;
+
+    lock_take(&n->lock);
+    is_new = now_loads(n, agent, name, body);
     lock_give(&n->lock);
     return is_new;
 }

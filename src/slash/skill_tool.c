@@ -269,5 +269,6 @@ int skill_tool_add(struct host *h, struct own_now *n, struct err *err)
     };
 
     host_set_listing(h, own_now_listing, n);
+    host_set_fitting(h, own_now_fitting, n);
     return host_add_tool(h, &row, err);
 }

@@ -258,6 +258,8 @@ static void call_prepare(struct call *c, const struct block *block)
     /* One that is known from the server's last time is what it says only once it has connected. */
     if (c->entry && c->entry->server && a_server_connects(c) && call_comes_late(c, input))
         return;
+    if (c->entry && c->entry->server)
+        call_look_again(c);
     if (!c->entry) {
         if (call_comes_late(c, input))
             return;
