@@ -1,7 +1,7 @@
 /*
- * One HTTP exchange with a provider, or one played step of a scenario. The idea: everything that
- * can be wrong with an answer becomes one struct llm_fault here, so that the retry logic
- * (llm_call.c) never looks at bytes. Runs on the thread that owns the call.
+ * One HTTP exchange with a provider, or one played step of a scenario. Everything that can be wrong
+ * with an answer becomes a struct llm_fault here, so that the retry logic (llm_call.c) never looks
+ * at bytes. Runs on the thread that owns the call.
  */
 #include "llm/attempt.h"
 
@@ -23,15 +23,16 @@
 #include "net/sse.h"
 
 #define MAX_REQUEST ((size_t)256 << 20)
-#define MAX_EVENT ((size_t)32 << 20)            /* a final event may repeat the whole answer */
-#define MAX_ERROR_BODY ((size_t)64 << 10)       /* larger than any useful error */
-#define WHOLE_IDLE_MS ((int64_t)10 * 60 * 1000) /* unstreamed, it is silent until it is there */
+#define MAX_EVENT ((size_t)32 << 20)      /* a final event may repeat the whole answer */
+#define MAX_ERROR_BODY ((size_t)64 << 10) /* larger than any useful error */
+#define WHOLE_IDLE_MS                                                                              \
+    ((int64_t)10 * 60 * 1000) /* without streaming nothing arrives until the answer is complete */
 #define DRAIN_MS 100
 #define SNIFF_BYTES 6 /* "event:" */
-#define SAID_PART 9   /* of the idle limit, once the answer has said why it stops: 10 s of 90 */
+#define SAID_PART 9   /* fraction of the idle limit to wait after the stop reason: 10 s of 90 */
 
 enum body_kind {
-    BODY_UNKNOWN, /* until its first bytes are there */
+    BODY_UNKNOWN, /* until the first bytes have arrived */
     BODY_EVENTS,
     BODY_WHOLE,
     BODY_ERROR,
@@ -40,7 +41,7 @@ enum body_kind {
 struct attempt {
     struct provider *provider;
     const struct dialect *dialect;
-    struct llm_request request; /* ours: model, streaming and limits may differ */
+    struct llm_request request; /* a copy, because model, streaming and limits may differ */
     struct reply *reply;
     llm_event_fn fn;
     void *arg;
@@ -51,15 +52,15 @@ struct attempt {
     struct decoder *decoder;
     struct sse *sse;
     enum body_kind body_kind;
-    enum body_kind body_hint; /* of the content type, where the first bytes tell nothing */
-    struct buf body;          /* kept until the end, or until its kind is known */
+    enum body_kind body_hint; /* from the content type, if the first bytes are ambiguous */
+    struct buf body;          /* kept until its end or until its kind is known */
     size_t received;
-    struct llm_fault event_fault; /* of an event, on its way through sse_feed() */
+    struct llm_fault event_fault; /* of an event; passed through sse_feed() */
     struct strv head;             /* the answer's headers */
 
     int64_t idle_ms;
     int64_t upload_ms; /* allowance for sending the request, until the head arrives */
-    int64_t heard_ms;  /* when the last byte came */
+    int64_t heard_ms;  /* time of the last byte */
     struct attempt_facts facts;
 };
 
@@ -93,7 +94,7 @@ void attempt_free(struct attempt *a)
     mem_freep(&a);
 }
 
-/* Between the reply and the caller's listener: notes times and figures on the way. */
+/* Listener between the reply and the caller's listener: records times and figures. */
 static int attempt_event(const struct llm_event *ev, void *arg, struct err *err)
 {
     struct attempt *a = arg;
@@ -118,7 +119,7 @@ static int attempt_sse(struct str name, struct str data, void *arg, struct err *
 {
     struct attempt *a = arg;
 
-    /* After the last event there may be more, such as "[DONE]", which does not matter. */
+    /* Data after the last event, such as "[DONE]", is ignored. */
     if (reply_is_finished(a->reply))
         return 0;
     return a->dialect->event(a->decoder, name, data, &a->event_fault, err);
@@ -126,7 +127,7 @@ static int attempt_sse(struct str name, struct str data, void *arg, struct err *
 
 /* Faults */
 
-/* Fills both; returns -1. */
+/* Sets both; returns -1. */
 static int fault_set(struct llm_fault *fault, struct err *err, enum err_code code, bool retry,
                      const char *fmt, ...) PRINTF_LIKE(5, 6);
 static int fault_set(struct llm_fault *fault, struct err *err, enum err_code code, bool retry,
@@ -143,8 +144,8 @@ static int fault_set(struct llm_fault *fault, struct err *err, enum err_code cod
     return err_set(err, code, "%s", fault->text);
 }
 
-/* The body could not be read on: by the listener's wish, by an error the server told, or because it
- * is not what it should be. */
+/* Handles a body that could not be read further: the listener stopped it, the server reported an
+ * error, or it is invalid. */
 static int fault_from_body(struct attempt *a, struct llm_fault *fault, struct err *err)
 {
     if (a->stopped) {
@@ -155,7 +156,7 @@ static int fault_from_body(struct attempt *a, struct llm_fault *fault, struct er
         *fault = a->event_fault;
         return err_set(err, fault->code, "%s", fault->text);
     }
-    /* A limit would be reached again. */
+    /* A retry would reach the same limit. */
     a->facts.broken = err->code != ERR_TOO_BIG;
     return fault_set(fault, err, err->code, a->facts.broken, "%s", err->text);
 }
@@ -165,9 +166,9 @@ static struct str header_of(const struct attempt *a, const char *name)
     return net_mail_header(&a->head, name);
 }
 
-/* Anthropic's own rate limits say how long they last; one that does not is a spending cap, and
- * waiting for it would be waiting for the end of the month. Others who speak its dialect only leave
- * out the header; proxies hand on the one that tells when there is more. */
+/* Anthropic's own rate limits say how long they last. If that is missing, it is a spending cap, and
+ * waiting could take until the end of the month. Other servers with this dialect just omit the
+ * header, and proxies pass it on. */
 static void fault_at_home(const struct attempt *a, struct llm_fault *fault)
 {
     bool is_home = str_has(str_of(a->provider->base_url), STR("api.anthropic.com")) ||
@@ -235,7 +236,8 @@ static int attempt_send(struct attempt *a, const struct attempt_options *o, stru
     if (buf_check(&request.body, err) < 0)
         return err_prefix(err, "the request");
     provider_headers(a->provider, &a->request, &request.headers);
-    /* Our own timer comes first; this one is for an owner that stopped ticking. */
+    /* Normally our own timer is first; this one is for an owner that has stopped calling
+     * llm_call_tick(). */
     request.idle_ms = a->idle_ms + 30000;
     a->upload_ms = (int64_t)(request.body.len / 64); /* 64 kB a second */
 
@@ -297,7 +299,7 @@ static void note_request_id(struct attempt *a)
         struct str id = header_of(a, names[i]);
         size_t n = 0;
 
-        /* People read it in errors; a terminal must find nothing to obey in it. */
+        /* Shown in errors; must not contain terminal control characters. */
         for (size_t k = 0; k < id.len && n + 1 < sizeof(a->facts.request_id); k++) {
             if (id.ptr[k] > ' ' && id.ptr[k] < 0x7f)
                 a->facts.request_id[n++] = id.ptr[k];
@@ -333,8 +335,8 @@ static int attempt_head(struct attempt *a, struct net_mail *m, struct llm_fault 
     return 0;
 }
 
-/* 1 when the first bytes tell what the body is, 0 when more are needed. They count for more than
- * the content type: gateways send streams as JSON, and errors and whole answers as streams. */
+/* Returns 1 when the first bytes tell what the body is, 0 if more are needed. They take precedence
+ * over the content type: gateways send streams as JSON, and errors and whole answers as streams. */
 static int attempt_sniff(struct attempt *a, bool at_end, struct llm_fault *fault, struct err *err)
 {
     static const char *const fields[] = {"data:", "event:", "id:", "retry:", ":"};
@@ -355,7 +357,7 @@ static int attempt_sniff(struct attempt *a, bool at_end, struct llm_fault *fault
         }
     }
     if (!start.len)
-        return 1; /* judged as empty, at the end */
+        return 1; /* treated as empty at the end */
     if (a->body_hint != BODY_UNKNOWN) {
         a->body_kind = a->body_hint;
         return 1;
@@ -393,7 +395,7 @@ static int attempt_bytes(struct attempt *a, struct str bytes, struct llm_fault *
         bytes = str_first(bytes, MAX_ERROR_BODY - a->body.len);
     buf_add(&a->body, bytes);
     if (a->body_kind == BODY_ERROR && a->body.len == MAX_ERROR_BODY) {
-        net_cancel(a->stream); /* of an error the beginning is enough */
+        net_cancel(a->stream); /* the beginning of an error is enough */
         return fault_from_status_body(a, fault, err);
     }
     if (a->body.over)
@@ -408,7 +410,7 @@ static int attempt_bytes(struct attempt *a, struct str bytes, struct llm_fault *
     return attempt_feed(a, buf_str(&a->body), fault, err);
 }
 
-/* The body is complete: the reply must be, too. */
+/* The body has ended: the reply must be complete, too. */
 static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err *err)
 {
     if (a->body_kind == BODY_UNKNOWN && attempt_sniff(a, /*at_end=*/true, fault, err) < 0)
@@ -420,7 +422,8 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
     }
     if (a->body_kind == BODY_WHOLE) {
         if (a->dialect->whole(a->decoder, buf_str(&a->body), &a->event_fault, err) < 0) {
-            /* No answer of this dialect, nor an error of it; some gateways have their own. */
+            /* Neither an answer nor an error of this dialect; some gateways have their own format.
+             */
             if (!a->event_fault.code && err->code == ERR_PROTOCOL)
                 fault_from_answer(&a->event_fault, buf_str(&a->body));
             return fault_from_body(a, fault, err);
@@ -440,8 +443,8 @@ static int attempt_finish(struct attempt *a, struct llm_fault *fault, struct err
 }
 
 /*
- * The connection broke or is silent, but perhaps after the last data: dialects without a last event
- * know the end by the stop reason, and some gateways never close a stream properly. Only whole
+ * The connection broke or is silent, possibly after the last data: dialects without a last event
+ * detect the end by the stop reason, and some gateways never close a stream properly. Only complete
  * events count here.
  */
 static bool attempt_was_said(struct attempt *a, struct err *err)
@@ -456,7 +459,7 @@ static int attempt_end(struct attempt *a, struct net_mail *m, struct llm_fault *
     enum err_code code = (enum err_code)m->end.code;
     bool again = code == ERR_NETWORK || code == ERR_TIMEOUT || code == ERR_PROTOCOL;
 
-    if (a->facts.end_ms) /* the reply was complete before the connection was */
+    if (a->facts.end_ms) /* the reply was complete before the connection ended */
         return 1;
     if (a->body_kind == BODY_ERROR)
         return fault_from_status_body(a, fault, err);
@@ -525,9 +528,9 @@ int attempt_tick(struct attempt *a, struct llm_fault *fault, struct err *err)
     if (a->facts.end_ms)
         return 1;
     net_cancel(a->stream);
-    if (a->body_kind == BODY_ERROR) /* its beginning will do */
+    if (a->body_kind == BODY_ERROR) /* its beginning is enough */
         return fault_from_status_body(a, fault, err);
-    if (attempt_was_said(a, err)) /* some servers keep the connection open */
+    if (attempt_was_said(a, err)) /* some servers do not close the connection */
         return attempt_done(a);
     if (a->stopped)
         return fault_from_body(a, fault, err);

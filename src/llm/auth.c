@@ -1,9 +1,9 @@
 /*
  * Stored keys: {"keys": {"anthropic": {"key": "…"}}}.
  *
- * The idea: read everything, change one member, write everything, so that what a later version put
- * there survives. A lock on the folder, held for a few milliseconds, keeps two writers apart.
- * Called from any thread.
+ * A change reads the whole file, replaces one member and writes the whole file, so that members
+ * added by later versions survive. A lock on the folder, held for a few milliseconds, serializes
+ * writers. Any thread.
  */
 #include "llm/auth.h"
 
@@ -38,8 +38,8 @@ int auth_check_key(struct str key, const char *where, struct err *err)
     return 0;
 }
 
-/* Restricts the file to its owner if it is not. Works on the open file, so that it cannot be
- * swapped in between. */
+/* Restricts the file to its owner. Works on the open descriptor, so that the file cannot be
+ * replaced in between. */
 static int close_to_others(int fd, const char *path, struct strv *notes, struct err *err)
 {
     struct stat st;
@@ -64,7 +64,7 @@ static int close_to_others(int fd, const char *path, struct strv *notes, struct 
     return 0;
 }
 
-/* The document, or NULL when there is no file. The text stands in *text. */
+/* Reads the document; NULL if there is no file. *text owns the bytes. */
 static int auth_read(const char *home, struct arena *arena, struct buf *text, struct strv *notes,
                      const struct json **ret, struct err *err)
 {
@@ -118,7 +118,7 @@ void auth_hide_keys(const char *home)
     CLEANUP(mem_freep) char *path = path_join(home, "auth.json");
     const struct json *doc = NULL;
 
-    /* Callers that need a key report problems with the file, and restrict it. */
+    /* Problems with the file are reported and corrected by callers that need a key. */
     if (file_slurp(path, AUTH_MAX_FILE, &text, /*err=*/NULL) < 0 ||
         json_parse(&arena, buf_str(&text), &doc, /*ret_info=*/NULL, /*err=*/NULL) < 0)
         return;
@@ -142,7 +142,7 @@ int auth_list(const char *home, struct strv *ret_names, struct err *err)
     return 0;
 }
 
-/* The document again, with the provider's key replaced, or left out when key is empty. */
+/* Writes the document with the provider's key replaced, or removed if key is empty. */
 static void write_with(struct buf *out, const struct json *doc, struct str provider, struct str key)
 {
     struct jw w;
@@ -174,7 +174,7 @@ static void write_with(struct buf *out, const struct json *doc, struct str provi
     buf_addc(out, '\n');
 }
 
-/* Locks the folder against another tenax doing the same; freed by closing. */
+/* Locks the folder against other tenax processes; closing the descriptor unlocks it. */
 static int lock_home(const char *home, struct err *err)
 {
     int fd = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -210,7 +210,7 @@ static int auth_change(const char *home, struct str provider, struct str key, st
     write_with(&out, doc, provider, key);
     if (buf_check(&out, err) < 0)
         return err_prefix(err, "%s", path);
-    real = path_real(path); /* a link is kept, its target changed */
+    real = path_real(path); /* if it is a link, replace its target */
     return file_replace(real, buf_str(&out), 0600, err);
 }
 

@@ -2,9 +2,9 @@
  * Keys stored by `tenax auth login`: $TENAX_HOME/auth.json, one per provider, readable only by the
  * user.
  *
- * The file is 0600 in a folder of 0700 and is replaced whole; two logins at once both stay. One
- * that others can read is restricted when it is next read, and a note says that the keys in it
- * should be changed. One that belongs to another user is refused.
+ * The file has mode 0600 in a folder with 0700 and is replaced as a whole; concurrent logins do not
+ * lose keys. If others could read the file, its mode is corrected when it is next read, and a note
+ * advises to change the keys. A file that belongs to another user is rejected.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ struct err;
 
 #define AUTH_MAX_KEY 16384
 
-/* A key is one line of printable ASCII. where names its source in the error ("ANTHROPIC_API_KEY");
- * the key itself never shows. */
+/* A key is one line of printable ASCII. where: its source, for the error ("ANTHROPIC_API_KEY"); the
+ * key itself is never shown. */
 int auth_check_key(struct str key, const char *where, struct err *err);
 
 /* ERR_NOT_FOUND when none is stored. notes may be NULL. The key is registered as a secret. */

@@ -1,7 +1,7 @@
 /*
- * Looking for keys, in order. The helper is the one source that takes time: at start it is simply
- * waited for, in the middle of a session it runs beside the mailbox of the call that needs it. Runs
- * on the thread that owns the provider.
+ * Finds keys, in order of precedence. Only the helper takes time: at the start tenax waits for it;
+ * during a session it runs while the call that needs it keeps serving its mailbox. Runs on the
+ * thread that owns the provider.
  */
 #include "llm/cred.h"
 
@@ -119,13 +119,13 @@ static void helper_spec(const struct conf *conf, const char *const argv[static 4
     };
 }
 
-/* What the helper said becomes the key, or an error that shows why not. */
+/* Takes the helper's output as the key, or sets an error that shows what went wrong. */
 static int helper_said(struct provider *p, enum proc_how how, int code, struct str out,
                        struct str errors, struct err *err)
 {
     struct str first = str_trim(errors);
 
-    secret_add(str_trim(out)); /* before anything of it can reach an error */
+    secret_add(str_trim(out)); /* before any of it could get into an error */
     first = str_clip(str_first(first, str_chr(first, '\n')), 200);
     if (how == PROC_TIMED_OUT)
         return err_set(err, ERR_AUTH, "apiKeyHelper took longer than %d seconds",

@@ -1,11 +1,11 @@
 /*
- * Keys: where a provider's key comes from, and how a helper program is asked for one.
+ * Where a provider's key comes from, and how helper programs are run.
  *
- * First that has one: the environment, the helper (`apiKeyHelper` in settings for Anthropic,
- * `providers.<name>.apiKeyHelper` for others), what `tenax auth login` stored. A helper is a shell
- * command that prints the key; it is asked again when the key was refused, or is older than
- * CLAUDE_CODE_API_KEY_HELPER_TTL_MS (5 minutes unless set). Every key is registered as a secret,
- * and none is ever an argument of a program.
+ * In this order: the environment, the helper (`apiKeyHelper` in settings for Anthropic,
+ * `providers.<name>.apiKeyHelper` for others), the key stored by `tenax auth login`. A helper is a
+ * shell command that prints the key. It is run again if the key was rejected or is older than
+ * CLAUDE_CODE_API_KEY_HELPER_TTL_MS (default: 5 minutes). Every key is registered as a secret and
+ * never passed as a program argument.
  */
 #pragma once
 
@@ -19,20 +19,18 @@ struct mail;
 struct mailbox;
 struct provider;
 
-/* Whether the environment or the settings offer a key, without asking any helper. */
+/* Whether the environment or the settings provide a key, without running a helper. */
 bool cred_is_configured(const struct conf *conf, const struct door *d);
 
-/* Fills key, bearer, source, source_name and the data for a helper, and adds notes. source stays
- * KEY_NONE when there is no key: the caller knows whether that will do. Fails when a source is
- * broken. */
+/* Fills key, bearer, source, source_name and the helper's data, and adds notes. source is KEY_NONE
+ * if there is no key, which may be fine for the caller. Fails if a source is broken. */
 int cred_find(const struct conf *conf, const struct door *d, struct cancel *cancel,
               struct provider *p, struct err *err);
 bool cred_is_stale(const struct provider *p);
-void cred_release(struct provider *p); /* wipes it */
+void cred_release(struct provider *p); /* wipes the key */
 
-/* The helper again, for a caller that must not block: its mail goes to the mailbox, the caller
- * hands it on. cred_asking_mail() returns 1 when the provider's key is renewed, 0 to continue, -1
- * with ERR_AUTH. */
+/* Runs the helper again without blocking: its mail goes to the mailbox, and the caller passes it
+ * on. cred_asking_mail() returns 1 when the key is renewed, 0 to continue, -1 with ERR_AUTH. */
 struct cred_asking;
 struct cred_asking *cred_ask(const struct provider *p, struct mailbox *to, struct err *err);
 bool cred_asking_owns(const struct cred_asking *a, const struct mail *m);

@@ -1,6 +1,6 @@
 /*
- * The table of providers, and what settings and environment change about them. Constant data and
- * slices of the settings' snapshot: any thread may call it.
+ * The table of providers, and its changes by settings and environment. Constant data and slices of
+ * the settings; any thread.
  */
 #include "llm/door.h"
 
@@ -16,7 +16,8 @@
 #include "llm/dialect/dialect.h"
 #include "net/net.h"
 
-#define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* loading a model and reading a long prompt */
+#define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* for loading a model and reading a long prompt   \
+                                                 */
 
 static const struct door_row door_rows[] = {
     {
@@ -170,7 +171,7 @@ static int bad_setting(const struct door *d, const char *member, const char *wan
                    member, wanted);
 }
 
-/* A member that is absent, or a string. */
+/* Gets a string member; it may be absent. */
 static int string_member(const struct door *d, const char *member, struct str *ret, struct err *err)
 {
     const struct json *v = json_get(d->settings, member);
@@ -203,7 +204,7 @@ static int choose_base(const struct conf *conf, struct door *d, struct err *err)
     if (net_check_url(d->base_url, err) < 0)
         return err_prefix(err, "%s (for %.*s)", d->base_from, STR_ARG(d->name));
     if (str_chr(d->base_url, '?') < d->base_url.len)
-        /* Not quoted: what stands there is often a key. */
+        /* Does not quote the value, which is often a key. */
         return err_set(err, ERR_BAD_INPUT,
                        "%s (for %.*s): the URL has a query ('?…'), but the path of each request is "
                        "appended to it",
@@ -270,8 +271,8 @@ int door_open(const struct conf *conf, struct str name, struct door *ret, struct
     if (env.len >= sizeof(d.key_env) || str_chr(env, '\0') < env.len)
         return bad_setting(&d, "keyEnv", "the name of a variable", err);
     memcpy(d.key_env, env.ptr ? env.ptr : "", env.len);
-    /* At another server's URL the server decides whether it needs a key; a user who names a
-     * variable for one wants it, too. */
+    /* A server at another URL decides itself whether it needs a key; if the user names a variable
+     * for one, it is needed. */
     d.no_key =
         json_get_bool(d.settings, "noKey", !env.len && ((row && row->no_key) || !door_is_home(&d)));
     d.bearer = json_get_bool(d.settings, "bearer", false);
@@ -296,7 +297,8 @@ static void hide_variable(const struct conf *conf, const char *name)
         secret_add(str_of(value));
 }
 
-/* What settings give to commands may be anything: a "…KEY" may be a plain word, or a file. */
+/* Variables that settings give to commands can be anything: a "…KEY" may be a plain word or a file
+ * name. */
 static bool is_secret_variable(struct str name, struct str value)
 {
     static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"};
@@ -342,7 +344,7 @@ void door_hide_keys(const struct conf *conf)
     auth_hide_keys(conf_home(conf));
 }
 
-/* A header that carries a key by its name: "authorization", "x-api-key", "x-auth-token". */
+/* Headers whose name says that they have a key: "authorization", "x-api-key", "x-auth-token". */
 static bool is_secret_name(struct str name)
 {
     static const char *const parts[] = {"auth", "key", "token", "secret", "cookie"};
@@ -421,7 +423,7 @@ void door_url(struct str base, struct str path, struct buf *ret)
         base.len--;
     host = scheme < base.len ? str_from(base, scheme + 3) : base;
 
-    /* "/v1" of "/v1/messages": left out where the base ends in it. */
+    /* "/v1" of "/v1/messages" is omitted if the base ends with it. */
     first.len = path.len > 1 ? 1 + str_chr(str_from(path, 1), '/') : path.len;
     if (first.len < path.len && str_chr(host, '/') < host.len && str_ends(base, first))
         path = str_from(path, first.len);

@@ -1,10 +1,10 @@
 /*
- * Doors: where a provider is found and how it is spoken to, before any key is looked up.
+ * Doors: the endpoint of a provider and its dialect, before a key is looked up.
  *
- * A row of the table in door.c, with `providers.<name>` of the settings laid over it and the base
- * URL variable of the environment over that. A name only the settings know makes a separate door;
- * it needs a baseUrl, and speaks openai-chat by default. To add a provider that many people use:
- * one row.
+ * A door is a row of the table in door.c, overridden by `providers.<name>` of the settings and then
+ * by the base URL variable in the environment. A name that only the settings have is a door of its
+ * own; it needs a baseUrl, and its default dialect is openai-chat. To add a provider that many
+ * people use, add a row.
  */
 #pragma once
 
@@ -35,10 +35,10 @@ struct door_row {
     const char *dialect; /* NULL: scripted */
     const char *base_url;
     const char *base_env; /* NULL: none */
-    /* Dialect at any base URL but ours; NULL: the same. Most servers that offer OpenAI's API have
-     * Chat Completions only. */
+    /* The dialect at any base URL but the vendor's; NULL = the same. Most compatible servers have
+     * only Chat Completions. */
     const char *elsewhere;
-    bool no_key; /* works without */
+    bool no_key; /* works without a key */
     bool local;  /* a model on this machine: slow to start */
     struct door_key_env key_envs[DOOR_KEY_ENVS];
 };
@@ -48,15 +48,15 @@ const struct door_row *door_row(size_t i); /* NULL past the end; in order of pre
 struct door {
     struct str name;
     const struct door_row *row;    /* NULL: only in the settings */
-    const struct json *settings;   /* providers.<name>, or NULL */
+    const struct json *settings;   /* providers.<name> of the settings, or NULL */
     const struct dialect *dialect; /* NULL: scripted */
-    struct str base_url;           /* slices are the table's, the settings' or the environment's */
-    const char *base_from;         /* "OPENAI_BASE_URL", …; NULL: the row */
-    char key_env[128];             /* keyEnv of the settings; empty: those of the row */
-    bool bearer;                   /* what it holds is a token */
+    struct str base_url;           /* slices belong to the table, the settings or the environment */
+    const char *base_from;         /* "OPENAI_BASE_URL", …; NULL = the row */
+    char key_env[128];             /* keyEnv of the settings; empty = that of the row */
+    bool bearer;                   /* the key is a token */
     bool no_key;
-    /* Longest silence that is normal here: the provider's idleTimeoutMs, else everybody's, else
-     * what suits a model on this machine; 0: the usual. */
+    /* Longest normal silence: the provider's idleTimeoutMs, else the global one, else a value for
+     * models on this machine; 0 = default. */
     int64_t idle_ms;
 };
 
@@ -64,17 +64,17 @@ struct door {
  * error). */
 int door_open(const struct conf *conf, struct str name, struct door *ret, struct err *err);
 bool door_exists(const struct conf *conf, struct str name);
-/* Every name of a door, to suggest one for a mistyped name. */
+/* Adds all names, to suggest one for a mistyped name. */
 void door_offer(const struct conf *conf, struct nearest *near);
-/* Whether the base URL is the vendor's own, ignoring slashes at its end. */
+/* Whether the base URL is the vendor's own, ignoring trailing slashes. */
 bool door_is_home(const struct door *d);
 
-/* The i-th variable that may hold the key; its name is NULL past the last. Lent by the door. */
+/* The i-th variable that may have the key; name NULL after the last one. Lent by the door. */
 struct door_key_env door_key_env(const struct door *d, size_t i);
 
-/* No key that the environment or auth.json holds for any provider is ever shown, whichever this run
- * uses, and nothing of the settings' env that is called a key, token, secret or password: a command
- * may print them all (base/secret.h). */
+/* Registers as secrets all provider keys in the environment and auth.json, used or not, and every
+ * value in the settings' env whose name says key, token, secret or password: a command may print
+ * any of them (base/secret.h). */
 void door_hide_keys(const struct conf *conf);
 
 /* Whether the variable may hold a key of a known provider. */
@@ -83,6 +83,6 @@ bool door_holds_key(struct str variable);
 /* Extra headers, "name: value": from the settings, and for Anthropic ANTHROPIC_CUSTOM_HEADERS. */
 int door_headers(const struct conf *conf, const struct door *d, struct strv *ret, struct err *err);
 
-/* base + path, with one slash between them and no doubled first segment: ".../v1" and
- * "/v1/messages" meet as ".../v1/messages". */
+/* base + path, with one slash between them and without repeating the first segment: ".../v1" and
+ * "/v1/messages" give ".../v1/messages". */
 void door_url(struct str base, struct str path, struct buf *ret);

@@ -1,5 +1,5 @@
 /*
- * Effort levels by name, and the nearest one that a model takes. Pure; any thread.
+ * Names of effort levels, and the nearest one that a model supports. Pure; any thread.
  */
 #include "llm/effort.h"
 

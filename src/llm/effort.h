@@ -1,5 +1,5 @@
 /*
- * How hard a model is asked to think, where it knows levels of it.
+ * Effort levels: how much a model is asked to think, if it supports that.
  */
 #pragma once
 
@@ -20,6 +20,6 @@ enum effort {
 
 const char *effort_name(enum effort e);
 bool effort_parse(struct str s, enum effort *ret);
-/* The level of the set (model.efforts) nearest to the wanted one, lower first; UNSET when the set
- * is empty or none is wanted. */
+/* The level of the set (model.efforts) nearest to `want`, preferring lower ones; UNSET if the set
+ * is empty or `want` is UNSET. */
 enum effort effort_fit(unsigned set, enum effort want);

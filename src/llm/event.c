@@ -1,5 +1,5 @@
 /*
- * The names of stop reasons, as the Messages API and the transcript spell them; and figures, read.
+ * Names of stop reasons in the Messages API and transcripts, and reading of figures.
  */
 #include "llm/event.h"
 

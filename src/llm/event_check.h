@@ -1,9 +1,9 @@
 /*
- * For tests and fuzzers: writes events down as text, and checks the promises of event.h.
+ * Helper for tests and fuzzers: writes events as text and checks the guarantees of event.h.
  *
- * One line per event; deltas of one block are joined, so that the same answer gives the same text
- * however it was cut. Ids are shown by their form only. A broken promise is an abort, which a test
- * and a fuzzer both notice.
+ * One line per event; deltas of a block are joined, so that the same answer gives the same text
+ * however it was split. Only the form of ids is shown. A violation aborts, which tests and fuzzers
+ * both notice.
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 
 struct event_check {
     struct buf text;
-    size_t deltas; /* told in all */
+    size_t deltas; /* total number */
     size_t blocks; /* closed so far */
     bool started, open, stopped, delta_told;
     enum block_kind kind; /* of the open one */
     struct buf said;      /* of the open one */
-    int fail_at;          /* the n-th event (from 1) fails with ERR_CANCELLED; 0: none */
+    int fail_at;          /* the n-th event (from 1) fails with ERR_CANCELLED; 0 = none */
     int events;
 };
 

@@ -1,10 +1,10 @@
 /*
- * What a failed answer means, as far as all servers agree.
+ * Interprets failed answers, as far as all servers agree.
  *
- * Status codes say little (a full context is 400, 413, 422 or 500 depending on who is asked), so
- * the words count too: one list of the texts known servers use. Only the error's own message, type
- * and code are looked at, never the whole body: some servers echo the request in it, and a
- * conversation about context limits must not look like one that reached them. Pure; any thread.
+ * Status codes are unspecific (a full context is 400, 413, 422 or 500, depending on the server), so
+ * the text counts too: one list has the phrases of all known servers. Only the error's message,
+ * type and code are examined, never the whole body: some servers echo the request in it, and a
+ * conversation about context limits must not look like an error about them. Pure; any thread.
  */
 #include "llm/fault.h"
 
@@ -18,7 +18,7 @@
 #include "json/json.h"
 #include "net/retry.h"
 
-/* `also`, when there is one, must be in the text too. */
+/* `also`, if set, must be in the text too. */
 struct phrase {
     const char *text;
     const char *also;
@@ -62,8 +62,8 @@ static const struct phrase quota_phrases[] = {
     {"usage_not_included", NULL},
     {"reached your specified", "usage limits"}, /* Anthropic: a limit the organisation set */
     {"exceeded_current_quota_error", NULL},     /* Kimi, type; comes with 429 and 403 */
-    {"usage limit reached", NULL},              /* z.ai: of five hours */
-    {"limit exhausted", "will reset at"},       /* z.ai: of a week or a month */
+    {"usage limit reached", NULL},              /* z.ai: the five-hour limit */
+    {"limit exhausted", "will reset at"},       /* z.ai: the weekly or monthly limit */
     {"have reached your", "usage limit"},       /* Ollama's cloud */
     {"used all available credits", NULL},       /* xAI; comes with 429 and 403 */
     {"free-models-per-day", NULL},              /* OpenRouter */
@@ -77,7 +77,7 @@ static const struct phrase tool_phrases[] = {
     {"no endpoints found that support tool use", NULL}, /* OpenRouter */
 };
 
-/* Of images and documents that are too large, or cannot be read. */
+/* Images and documents that are too large or unreadable. */
 static const struct phrase media_phrases[] = {
     {"image exceeds", "maximum"},            /* Anthropic: 5 MB maximum */
     {"image dimensions exceed", NULL},       /* Anthropic: 8000 pixels */
@@ -125,7 +125,7 @@ void fault_text(struct llm_fault *f, struct str text)
         size_t len = utf8_decode(text, &code);
 
         if (len && (code <= ' ' || (code >= 0x7f && code < 0xa0))) {
-            space = true; /* white space, and what a terminal would obey (C0 and C1) */
+            space = true; /* white space and control characters (C0 and C1) */
         } else {
             size_t room = (space ? 1 : 0) + (len ? len : 1);
 
@@ -188,7 +188,7 @@ int fault_status(const struct json *error)
     return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
-/* A page meant for browsers says most in its title. */
+/* An HTML page usually has the reason in its title. */
 static struct str html_title(struct str body)
 {
     size_t at = str_find_nocase(body, STR("<title>"));
@@ -267,20 +267,20 @@ static void read_status(struct llm_fault *f, int status)
     }
 }
 
-/* The words decide where the status is ambiguous. */
+/* Uses the text where the status is ambiguous. */
 static void read_words(struct llm_fault *f, int status, struct str words)
 {
     if (has_phrase(words, quota_phrases, ARRAY_LEN(quota_phrases))) {
         f->code = ERR_QUOTA;
         f->retry = false;
     } else if (status == 429) {
-        /* "too many tokens" is a matter of pace here; only these two are a matter of size. */
+        /* "too many tokens" is about the rate here; only these two are about the size. */
         if (str_find_nocase(words, STR("request too large")) < words.len ||
             str_find_nocase(words, STR("reduce the length of the messages")) < words.len) {
             f->code = ERR_CONTEXT_FULL;
             f->retry = false;
         } else if (str_find_nocase(words, STR("overloaded")) < words.len) {
-            f->overloaded = true; /* Kimi, z.ai: not the caller's pace, but the server's */
+            f->overloaded = true; /* Kimi, z.ai: the server is overloaded, not a rate limit */
         }
     } else if (status != 401 && status != 403 && status != 404 && fault_is_context_text(words)) {
         f->code = ERR_CONTEXT_FULL;
@@ -299,8 +299,8 @@ static void read_words(struct llm_fault *f, int status, struct str words)
     }
 }
 
-/* A quota that begins anew by itself says when: "resets_in_seconds": 4711 or "resets_at"; at
- * OpenRouter a header inside the error does. */
+/* When a quota is reset: "resets_in_seconds": 4711 or "resets_at"; OpenRouter has a header inside
+ * the error. */
 static int64_t read_reset(const struct json *error)
 {
     static const char *const names[] = {"resets_in_seconds", "resets_at"};
@@ -318,7 +318,7 @@ static int64_t read_reset(const struct json *error)
     return ms;
 }
 
-/* What one server says of an error: its words, as far as they are looked at. */
+/* Collects the texts of one server's error that are examined. */
 static void add_words(const struct json *error, struct str message, struct buf *words)
 {
     buf_add(words, message);
@@ -330,8 +330,8 @@ static void add_words(const struct json *error, struct str message, struct buf *
 }
 
 /*
- * A router's own words may be no more than "Provider returned error": the message of the server it
- * called is in metadata.raw, as a text or as that server's JSON. It is reported and examined, too.
+ * A router's own message may be just "Provider returned error": the message of the server it called
+ * is in metadata.raw, as text or as that server's JSON. It is reported and examined, too.
  */
 static void read_behind(struct llm_fault *f, const struct json *error, struct arena *arena,
                         struct buf *words)
@@ -357,7 +357,7 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
     struct str message = fault_message(error);
 
     read_status(f, status);
-    /* The clock is needed for one form of the header only, a date. */
+    /* The clock is needed only if the header is a date. */
     f->wait_ms = retry_after_ms(retry_after_ms_value, retry_after, clock_wall_ms());
 
     fault_text(f, message);
@@ -369,7 +369,7 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
         buf_add(&words, str_first(body, 4096));
     read_words(f, status, buf_str(&words));
 
-    /* Cerebras and Mistral say nothing at all when the conversation is too long. */
+    /* Cerebras and Mistral send no text at all when the conversation is too long. */
     if (!str_trim(body).len && (status == 400 || status == 413)) {
         f->code = ERR_CONTEXT_FULL;
         fault_text(f, status == 400 ? STR("HTTP 400 without an explanation; some servers answer so "

@@ -1,8 +1,7 @@
 /*
- * A model call: attempts, and what happens between them. The idea: an attempt either answers or
- * leaves one fault; call_after_fault() is the only place that decides what comes next, and it reads
- * top to bottom. Nothing here waits: the owner's mailbox and llm_call_deadline() drive it, on the
- * owner's thread.
+ * A model call: its attempts and the decisions between them. An attempt either answers or ends with
+ * one fault, and call_after_fault() is the only place that decides what comes next. Nothing here
+ * waits: the owner's mailbox and llm_call_deadline() drive it, on the owner's thread.
  */
 #include "llm/llm_call.h"
 
@@ -24,12 +23,12 @@
 #define IDLE_MS 90000
 #define OVERLOADED_BEFORE_FALLBACK 3
 #define BROKEN_BEFORE_WHOLE 3
-#define RATE_MIN_MS 20 /* shorter than this, tokens per second mean nothing */
+#define RATE_MIN_MS 20 /* tokens per second are not computed for shorter times */
 
 enum call_state {
-    CALL_ASKING,      /* an attempt runs */
-    CALL_WAITING,     /* until wake_ms, then the next attempt */
-    CALL_GETTING_KEY, /* a helper runs */
+    CALL_ASKING,      /* an attempt is running */
+    CALL_WAITING,     /* until wake_ms, for the next attempt */
+    CALL_GETTING_KEY, /* a helper is running */
     CALL_DONE,
     CALL_FAILED,
 };
@@ -43,24 +42,24 @@ struct llm_call {
     void *arg;
 
     enum call_state state;
-    struct provider *provider; /* the one asked now */
-    size_t fallen;             /* fallbacks used up */
+    struct provider *provider; /* the one in use */
+    size_t fallen;             /* fallbacks used so far */
     struct attempt *attempt;
     struct cred_asking *asking;
     int64_t start_ms;
     int64_t wake_ms;
 
-    int attempts;   /* in all */
-    int tries;      /* at this provider, of retry_policy.max_tries */
-    int overloaded; /* in a row */
-    int broken;     /* in a row */
-    bool whole;     /* the next attempt is not streamed */
+    int attempts;   /* total */
+    int tries;      /* at this provider; limited by retry_policy.max_tries */
+    int overloaded; /* consecutive */
+    int broken;     /* consecutive */
+    bool whole;     /* do not stream the next attempt */
     bool whole_tried;
     bool key_renewed;
-    int status;       /* of the last failed answer */
-    bool too_busy;    /* its server had too much to do */
-    bool media;       /* an image or a file was to blame for it */
-    int64_t asked_ms; /* its server asked to wait so long, or -1 */
+    int status;       /* of the last failed answer; the next three as well */
+    bool too_busy;    /* the server was overloaded */
+    bool media;       /* an image or a file was rejected */
+    int64_t asked_ms; /* how long the server asked to wait, or -1 */
 };
 
 static const struct retry_policy *call_policy(const struct llm_call *c)
@@ -80,7 +79,7 @@ static int call_tell(struct llm_call *c, const struct llm_event *ev, struct err 
     return c->fn ? c->fn(ev, c->arg, err) : 0;
 }
 
-/* The last word on a call. Keys that a server repeats in its complaint stop here. */
+/* Fails the call. Removes keys that the server may have repeated in its message. */
 static int call_fail(struct llm_call *c, struct err *err)
 {
     c->state = CALL_FAILED;
@@ -98,7 +97,7 @@ static int call_get_key(struct llm_call *c, struct err *err)
     return 0;
 }
 
-/* The next attempt, at once, with the key there is. */
+/* Starts the next attempt at once, with the current key. */
 static int call_send(struct llm_call *c, struct err *err)
 {
     struct attempt_options options = {
@@ -120,14 +119,14 @@ static int call_send(struct llm_call *c, struct err *err)
     return 0;
 }
 
-/* The next attempt; before it a new key, where the old one has had its time. */
+/* Starts the next attempt, after renewing a key that is too old. */
 static int call_ask(struct llm_call *c, struct err *err)
 {
     attempt_free(TAKE_PTR(c->attempt));
     return cred_is_stale(c->provider) ? call_get_key(c, err) : call_send(c, err);
 }
 
-/* The error for the user: the server, the problem, and an id to ask about it. */
+/* Sets the error for the user: the server, the problem, and an id to refer to. */
 static int call_give_up(struct llm_call *c, const struct llm_fault *fault, const char *why,
                         struct err *err)
 {
@@ -152,7 +151,7 @@ static int call_fall_back(struct llm_call *c, struct err *err)
     struct llm_event ev = {
         .kind = LLM_FALLBACK, .status = c->status, .error = ERR_RETRY_LATER, .overloaded = true};
 
-    snprintf(text, sizeof(text), "%.*s is overloaded; going on with %.*s", STR_ARG(from->name),
+    snprintf(text, sizeof(text), "%.*s is overloaded; continuing with %.*s", STR_ARG(from->name),
              STR_ARG(to->name));
     ev.text = str_of(text);
     ev.model = to->name;
@@ -168,7 +167,7 @@ static int call_fall_back(struct llm_call *c, struct err *err)
     return call_ask(c, err);
 }
 
-/* Says that the attempt is void, and waits. */
+/* Reports that the attempt is discarded, and waits. */
 static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t delay_ms,
                       struct err *err)
 {
@@ -194,8 +193,8 @@ static int call_again(struct llm_call *c, const struct llm_fault *fault, int64_t
     return 0;
 }
 
-/* Of several keys that one may have, the one that was refused, and how to replace it: a variable
- * wins over a key that is stored. */
+/* Says which of several possible keys was rejected and how to replace it: a variable takes
+ * precedence over a stored key. */
 static void call_tell_key(const struct provider *p, char *out, size_t size)
 {
     if (p->source == KEY_ENV && p->source_name)
@@ -212,7 +211,7 @@ static void call_tell_key(const struct provider *p, char *out, size_t size)
         out[0] = '\0';
 }
 
-/* The page of agent-loop's faults. */
+/* Decides what follows a fault. */
 static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, struct err *err)
 {
     const struct attempt_facts *facts = attempt_facts(c->attempt);
@@ -224,7 +223,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     c->too_busy = fault->overloaded;
     c->media = fault->media;
     c->asked_ms = fault->code ? fault->wait_ms : -1;
-    if (!fault->code) /* the listener's own error stands in err */
+    if (!fault->code) /* the listener's own error is in err */
         return call_fail(c, err);
 
     if (fault->drop_stream_options && !c->provider->no_stream_options) {
@@ -274,7 +273,7 @@ static int call_after_fault(struct llm_call *c, const struct llm_fault *fault, s
     return call_again(c, fault, delay_ms, err);
 }
 
-/* Turns the result of an attempt into events for the owner. */
+/* Handles the result of an attempt. */
 static int call_step(struct llm_call *c, int r, const struct llm_fault *fault, struct err *why,
                      struct err *err)
 {
@@ -335,7 +334,7 @@ int llm_call_mail(struct llm_call *c, struct mail *m, struct err *err)
         cred_asking_free(TAKE_PTR(c->asking));
         return call_send(c, err);
     }
-    return 0; /* of an attempt that is over */
+    return 0; /* left over from an earlier attempt */
 }
 
 int llm_call_tick(struct llm_call *c, struct err *err)
@@ -362,7 +361,7 @@ int64_t llm_call_deadline(const struct llm_call *c)
     }
 }
 
-/* The known facts about the attempt that has answered, at end_ms. */
+/* Fills in the facts about the attempt that succeeded. */
 static void call_result(const struct llm_call *c, struct message *message, int64_t end_ms,
                         struct llm_call_result *ret)
 {
@@ -458,7 +457,7 @@ void llm_call_free(struct llm_call *c)
     mem_freep(&c);
 }
 
-/* Waits for whatever comes next: mail or the deadline. */
+/* Waits for mail or the deadline. */
 static int call_wait(struct llm_call *c, struct cancel *cancel, struct err *err)
 {
     struct err why = {0};

@@ -1,10 +1,9 @@
 /*
- * Messages: building, sharing, and the request JSON they remember.
+ * Messages: building, sharing, and the request JSON they store.
  *
- * Everything a message holds lies in its own arena, so that a compaction frees the old ones at
- * once. The count of references is the only thing that changes after it is built (and may be
- * touched by several threads); the remembered request JSON belongs to the agent that owns the
- * message.
+ * Everything in a message is in its own arena, so that a compaction frees old messages at once.
+ * After it is built only the reference count changes, possibly on several threads; the stored
+ * request JSON belongs to the agent that owns the message.
  */
 #include "llm/message.h"
 
@@ -19,12 +18,12 @@
 #include "llm/part.h"
 #include "llm/reply.h"
 
-/* A session that switches between models needs two or three; more would only hold memory. */
+/* A session that switches between models needs two or three. */
 #define WIRE_MAX_KEYS 4
 
 struct message_wire {
     struct message_wire *next; /* older */
-    struct str key;            /* both slices point after the struct */
+    struct str key;            /* both slices point behind the struct */
     struct str json;
     size_t room; /* for json */
 };
@@ -154,7 +153,7 @@ void block_raw(struct str json, struct buf *out)
     const struct json *v = NULL;
     struct jw w;
 
-    /* Half a surrogate pair, as an escape or as bytes, is refused by servers. */
+    /* Servers reject half a surrogate pair, as an escape or as bytes. */
     if (utf8_is_valid(json) && !str_has(json, STR("\\ud")) && !str_has(json, STR("\\uD"))) {
         buf_add(out, json);
         return;
@@ -173,8 +172,8 @@ bool block_input_is_bad(struct str input)
 
     if (!str_trim(input).len)
         return false;
-    /* The parser passes over a byte order mark, but it may only stand where a text begins, and an
-     * input is written into the middle of others. */
+    /* The parser skips a byte order mark, which is valid only at the start of a text; but an input
+     * is written into the middle of others. */
     return str_starts(input, STR("\xef\xbb\xbf")) || part_is_deep(input, REPLY_MAX_DEPTH) ||
            json_parse(&scratch, input, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
            !json_is(v, JSON_OBJECT);
@@ -232,7 +231,7 @@ struct str message_wire_get(const struct message *m, struct str key)
     return STR("");
 }
 
-/* The first of the list; one with the same key, or one too many, goes. */
+/* Inserts at the front; removes an entry with the same key, or the oldest if there are too many. */
 static void wire_link(struct message *m, struct message_wire *w)
 {
     struct message_wire **at = &m->wire;
@@ -266,7 +265,7 @@ void message_wire_set(struct message *m, struct str key, struct str json)
     wire_link(m, w);
 }
 
-/* NULL when absent. */
+/* NULL if there is none. */
 static struct message_wire *wire_unlink(struct message *m, struct str key)
 {
     struct message_wire **at = &m->wire;

@@ -1,9 +1,10 @@
 /*
- * A message as JSON and back: the shape of the Messages API, which is also the transcript's.
+ * Writes and reads a message as JSON in the form of the Messages API, which transcripts use, too.
  *
- * One line, always: a transcript is read by lines, so raw JSON that spans several is joined (line
- * ends in valid JSON stand only between tokens). What cannot be said in that shape (the exact bytes
- * of a strange input, the vendor's own data) goes into keys of ours, which other readers pass over.
+ * Always one line, since transcripts are read by lines: raw JSON with several lines is joined (in
+ * valid JSON, line ends occur only between tokens). What this form cannot represent (the exact
+ * bytes of an unusual input, vendor data) is written with keys of our own, which other readers
+ * ignore.
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -59,7 +60,7 @@ static void write_source(struct jw *w, const struct block *b)
     jw_object_end(w);
 }
 
-/* The member `input` does not have the bytes that the model sent. */
+/* Whether the member `input` has other bytes than the model sent. */
 static bool input_differs(const struct block *b)
 {
     return b->kind == BLOCK_TOOL_USE &&
@@ -89,7 +90,7 @@ static void write_own(struct jw *w, const struct block *b)
     }
 }
 
-/* An unknown block goes out as it came, with our key put before its last brace. */
+/* Writes an unknown block unchanged, with our key inserted before its last brace. */
 static void write_other(struct jw *w, const struct block *b, bool with_own)
 {
     CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
@@ -250,7 +251,7 @@ void message_write(const struct message *m, struct buf *out)
         jw_kcstr(&w, "role", "assistant");
         if (m->model.len)
             jw_kstr(&w, "model", m->model);
-        jw_key(&w, "content"); /* a list, also of one text: viewers expect it of assistants */
+        jw_key(&w, "content"); /* always a list, as viewers expect it of assistants */
         jw_array(&w);
         for (size_t i = 0; i < m->len; i++)
             write_block(&w, &m->blocks[i], /*with_own=*/true);
@@ -314,13 +315,13 @@ static void read_input(const struct json *v, struct block *b)
     }
 }
 
-/* The block without the provider_data that write_other() put at its end: the very bytes it had. */
+/* The original bytes of the block, without the provider_data that write_other() has added. */
 static struct str other_raw(const struct json *v, struct arena *scratch)
 {
     struct str raw = json_raw(v);
     struct str data = json_raw(json_get(v, "provider_data"));
     struct str key = STR(PROVIDER_DATA);
-    size_t len; /* of what stands before our key */
+    size_t len; /* size of the part before our key */
     char *whole;
 
     if (!json_is(json_get(v, "provider_data"), JSON_OBJECT))
@@ -398,8 +399,8 @@ static int read_block(const struct json *v, struct arena *scratch, bool inside, 
 
     if (!json_get_str(v, "type").len)
         return err_set(err, ERR_BAD_INPUT, "a content block is not an object with a type");
-    /* Results, calls and thinking have no business inside a result; kept whole if
-     * they are there. */
+    /* Results, calls and thinking are not valid inside a result; if they occur, the block is kept
+     * whole. */
     if (!read_known(v, &b) ||
         (inside && b.kind != BLOCK_TEXT && b.kind != BLOCK_IMAGE && b.kind != BLOCK_DOCUMENT))
         b = (struct block){.kind = BLOCK_OTHER, .raw = other_raw(v, scratch)};

@@ -1,9 +1,9 @@
 /*
  * Facts about models: the rows of models.def, looked up by name.
  *
- * The idea: a wrong figure is worse than none. A row is trusted in full only for the very model it
- * names; a relative of it borrows the habits (how to speak to it), never the prices. Everything
- * here is constant data and arithmetic, so any thread may call it.
+ * A wrong figure is worse than none. All of a row applies only to the model that it names; a
+ * similar name gets the properties (how to talk to the model), but not the prices. Constant data
+ * and arithmetic; any thread.
  */
 #include "llm/model.h"
 
@@ -17,7 +17,7 @@
 #include "llm/event.h"
 
 #define NA NAN
-#define DEFAULT_OUTPUT 32000 /* asked for first, where the cap allows it */
+#define DEFAULT_OUTPUT 32000 /* requested first, if the limit allows it */
 
 struct habit {
     enum model_thinking thinking;
@@ -47,7 +47,7 @@ struct alias {
     struct str name;
 };
 
-/* models.def is read once per table; each reading keeps one kind of row. */
+/* models.def is included once per table; each inclusion keeps one kind of row. */
 #define HABIT(name, thinking, efforts, images, new_openai)
 #define MODEL(provider, name, family, habit, window, cap, input, output, read, write)
 #define UNLISTED(provider, habit, window, cap)
@@ -110,7 +110,7 @@ static const struct alias aliases[] = {
 #include "llm/models.def"
 };
 
-/* "-20250929" or "-2024-08-06", and nothing else. */
+/* True for "-20250929" or "-2024-08-06". */
 static bool is_date_suffix(struct str s)
 {
     size_t digits = 0;
@@ -223,7 +223,7 @@ void model_find(struct str provider, struct str name, struct model *ret)
     if (row) {
         ret->like = row->name;
         model_set_row(ret, row);
-        /* Only OpenAI's own door is sure to know OpenAI's newer words. */
+        /* Only OpenAI's own servers certainly support OpenAI's newer parameters. */
         if (!str_eq(row->provider, provider)) {
             ret->system_is_developer = false;
             ret->max_completion_tokens = false;
@@ -315,7 +315,7 @@ bool model_at(size_t i, struct model *ret)
     return true;
 }
 
-/* Settings. Each reader leaves the value alone when the member is absent. */
+/* Settings. Each reader leaves the value unchanged if the member is absent. */
 
 static int bad_member(const struct model *m, const char *member, const char *wanted,
                       struct err *err)
@@ -439,8 +439,8 @@ bool model_price_known(const struct model *m)
     return !isnan(m->price.input) && !isnan(m->price.output);
 }
 
-/* Where there is no price for cached tokens they cost what others do; writing them a quarter more,
- * and twice as much for an hour, as with those that name it. */
+/* Without a price for cached tokens, other input's price is used: writing costs a quarter more, and
+ * twice as much for one hour, as for vendors that list it. */
 static double model_price_or(double price, double instead)
 {
     return isnan(price) ? instead : price;

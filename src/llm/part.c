@@ -1,5 +1,6 @@
 /*
- * A block of a reply while its pieces arrive. Runs on the thread of the agent that made the call.
+ * A block of a reply while it is being received. Runs on the thread of the agent that made the
+ * call.
  */
 #include "llm/part.h"
 
@@ -14,7 +15,7 @@ struct part *part_new(size_t max_bytes)
     struct part *p = mem_zalloc(sizeof(*p));
 
     buf_init(&p->text, max_bytes);
-    buf_init(&p->citations, 2 * max_bytes); /* with the commas between */
+    buf_init(&p->citations, 2 * max_bytes); /* including the commas */
     return p;
 }
 
@@ -91,8 +92,8 @@ struct str part_add(struct part *p, struct str text)
 
     if (!text.len)
         return STR("");
-    /* Vendors that cut strings by UTF-16 units send half a character in one piece and half in the
-     * next; json.h hands each half over as three bytes. */
+    /* Vendors that split strings by UTF-16 units may send half a character in each of two pieces;
+     * json.h returns each half as three bytes. */
     if (p->held_len && text.len >= 3 && is_low_surrogate(text.ptr)) {
         uint32_t high = surrogate_code(p->held) - 0xd800;
         uint32_t low = surrogate_code(text.ptr) - 0xdc00;
@@ -135,7 +136,7 @@ void part_set(struct part *p, const char *name, struct str json)
 
 void part_write_data(const struct part *p, struct str provider, struct str model, struct buf *out)
 {
-    /* Plain text is the same for everybody; all else must know where it may go back to. */
+    /* Plain text may be sent to any provider; other blocks must record their origin. */
     bool needs_origin = p->block.kind != BLOCK_TEXT || p->citations.len;
     struct jw w;
 

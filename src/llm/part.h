@@ -1,7 +1,7 @@
 /*
- * A block of a reply while its pieces arrive (see reply.h, which owns these).
+ * A block of a reply while it is being received (used by reply.c).
  *
- * Gathers bytes and knows nothing of events, limits or order. Strings in it belong to the reply.
+ * Collects bytes; events, limits and order are the reply's task. Strings in it belong to the reply.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "llm/message.h"
 
-/* Follows JSON text byte by byte, only to know when its outermost bracket has closed. */
+/* Tracks JSON text byte by byte to detect when its outermost bracket is closed. */
 struct braces {
     size_t depth;
     bool in_string;
@@ -31,10 +31,10 @@ struct part {
     struct buf text;    /* of the text, the thinking or the input, so far */
     struct buf citations;
     VEC(struct part_member) data; /* for provider_data */
-    bool live;                    /* observers know of it */
+    bool live;                    /* its start was reported to observers */
     bool is_lane;                 /* made by reply_call(); key is its number */
     bool has_vendor_id;
-    bool replaced; /* observers have received another text */
+    bool replaced; /* the final text differs from the deltas sent to observers */
     size_t key;
     struct braces braces;
     char held[3]; /* first half of a surrogate pair, waiting for the second */
@@ -44,16 +44,16 @@ struct part {
 struct part *part_new(size_t max_bytes);
 void part_free(struct part *p);
 
-/* Adds text and lends what the part gained by it: less when it ends in half a character, more when
- * it begins with the other half. part_end() gives up waiting for one. */
+/* Adds text and returns what the part gained: less if it ends inside a character, more if it begins
+ * with the rest of one. part_end() stops waiting for a rest. */
 struct str part_add(struct part *p, struct str text);
 struct str part_end(struct part *p);
 
-/* Whether JSON text nests deeper than max. */
+/* Whether the JSON text is nested deeper than max. */
 bool part_is_deep(struct str json, size_t max);
 
 /* A JSON value under a name; name is a literal. */
 void part_set(struct part *p, const char *name, struct str json);
 
-/* Appends {"provider","model",…}; nothing when there is nothing to say. */
+/* Appends {"provider","model",…}; nothing if there are no other members. */
 void part_write_data(const struct part *p, struct str provider, struct str model, struct buf *out);

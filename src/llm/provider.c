@@ -1,8 +1,8 @@
 /*
- * Which provider and model a run uses, put together from flags, environment, settings and stored
- * keys. The idea: choose first (a provider's name and a model's), then open that one door and find
- * its key, so that a problem of an unused provider cannot stop a run. Runs on the thread that will
- * own the provider.
+ * Chooses the provider and model of a run from flags, environment, settings and stored keys. First
+ * it chooses (a provider's name and a model's), then it opens that one door and finds its key, so
+ * that a problem with another provider cannot stop the run. Runs on the thread that will own the
+ * provider.
  */
 #include "llm/provider.h"
 
@@ -24,8 +24,8 @@
 
 struct provider_choice {
     struct str provider;
-    struct str model; /* empty: the provider's default */
-    struct str from;  /* "--model", …; empty: none was named */
+    struct str model; /* empty = the provider's default */
+    struct str from;  /* "--model", …; empty = none was named */
 };
 
 void provider_release(struct provider *p)
@@ -48,7 +48,7 @@ static char *dup_text(const char *text)
     return text ? mem_dup(text, strlen(text)) : NULL;
 }
 
-/* A slice of a string of ours, in the copy of that string; others are in static memory. */
+/* Moves a slice of a string to the copy of that string; other slices are in static memory. */
 static void slice_moves(struct str *s, const char *from, const char *to)
 {
     if (from && s->ptr >= from && s->ptr <= from + strlen(from))
@@ -81,8 +81,8 @@ void provider_copy(const struct provider *p, struct provider *ret)
     }
 }
 
-/* Whether this provider is set up: a key or a base URL of the environment, or a helper. One whose
- * settings are broken counts, so that the user sees the error. */
+/* Whether the provider is configured: a key or base URL in the environment, or a helper. One with
+ * invalid settings counts, so that the user sees the error. */
 static bool is_set_up(const struct conf *conf, struct str name)
 {
     struct door d;
@@ -93,7 +93,7 @@ static bool is_set_up(const struct conf *conf, struct str name)
            (d.row && d.row->base_env && d.base_from == d.row->base_env);
 }
 
-/* No provider was named: the first that is set up, else the first with a stored key. */
+/* No provider was named: the first one that is configured, else the first one with a stored key. */
 static int default_provider(const struct conf *conf, struct str *ret, struct err *err)
 {
     CLEANUP(strv_release) struct strv stored = STRV_INIT;
@@ -132,8 +132,8 @@ static int default_provider(const struct conf *conf, struct str *ret, struct err
         "or run 'tenax auth login'");
 }
 
-/* The provider with a model of this name: of several, the first that is set up. Empty when there is
- * none. */
+/* The provider with a model of this name; of several, the first one that is configured. Empty if
+ * there is none. */
 static struct str provider_with(const struct conf *conf, struct str model, bool loosely)
 {
     struct str first = {0};
@@ -151,7 +151,7 @@ static struct str provider_with(const struct conf *conf, struct str model, bool 
     return first;
 }
 
-/* The same among those that the settings describe with their provider: "local/qwen". */
+/* The same among models that the settings describe together with their provider: "local/qwen". */
 static struct str provider_in_settings(const struct conf *conf, struct str model)
 {
     JSON_EACH(conf_get(conf, "models"), it) {
@@ -165,7 +165,7 @@ static struct str provider_in_settings(const struct conf *conf, struct str model
     return (struct str){0};
 }
 
-/* Whether it could be asked at all, with a key from wherever. */
+/* Whether it can be used, with a key from any source. */
 static bool can_be_asked(const struct conf *conf, struct str name)
 {
     CLEANUP(strv_release) struct strv stored = STRV_INIT;
@@ -189,7 +189,7 @@ static struct str provider_by_make(const struct conf *conf, struct str model)
     return (struct str){0};
 }
 
-/* Whether another server answers in place of this vendor (ANTHROPIC_BASE_URL). */
+/* Whether another server replaces this vendor (ANTHROPIC_BASE_URL). */
 static bool is_gateway(const struct conf *conf, struct str name)
 {
     struct door d;
@@ -198,10 +198,9 @@ static bool is_gateway(const struct conf *conf, struct str name)
 }
 
 /*
- * A gateway may have any vendor's models: vendors other than Anthropic ask users to set
- * ANTHROPIC_BASE_URL, a token and ANTHROPIC_MODEL=theirs. So a name that comes this way is meant
- * for the gateway, and so is any other, of a provider for which there is no key. An alias is the
- * word of one provider alone.
+ * A gateway may have models of any vendor: some vendors ask users to set ANTHROPIC_BASE_URL, a
+ * token and ANTHROPIC_MODEL=theirs. So a name from this variable is meant for the gateway, and so
+ * is a name of a provider without a key. An alias belongs to one provider only.
  */
 static void choose_gateway(const struct conf *conf, struct provider_choice *c)
 {
@@ -240,7 +239,8 @@ static int no_such_provider(const struct conf *conf, struct str name,
                    STR_ARG(c->from), STR_ARG(name));
 }
 
-/* Claude's settings ask for the long window as in "opus[1m]"; here the table knows it. */
+/* Claude Code's settings request the long window as "opus[1m]"; our model table knows the window.
+ */
 static struct str without_window(struct str name)
 {
     return str_ends(name, STR("[1m]")) ? str_first(name, name.len - 4) : name;
@@ -257,7 +257,7 @@ static int choose_named(const struct conf *conf, struct str want, struct provide
     if (slash < want.len) {
         c->provider = str_first(want, slash);
         c->model = str_from(want, slash + 1);
-        /* Gateways have names such as "bedrock/claude": theirs as a whole. */
+        /* Gateways have names such as "bedrock/claude", which must not be split. */
         if (!door_exists(conf, c->provider) && str_is(c->from, "$ANTHROPIC_MODEL") &&
             is_gateway(conf, STR("anthropic"))) {
             c->provider = STR("anthropic");
@@ -295,7 +295,7 @@ static int choose(const struct conf *conf, struct str want, struct provider_choi
 {
     c->from = STR("--model");
     want = str_trim(want);
-    if (!want.len) { /* flag, environment and settings, already in their order */
+    if (!want.len) { /* flag, environment and settings, already in their order of precedence */
         want = str_trim(conf_get_str(conf, "model"));
         c->from = conf_origin(conf, "model");
     }
@@ -317,8 +317,8 @@ static int no_key(const struct door *d, const struct provider_choice *c, struct 
                    STR_ARG(d->name));
 }
 
-/* Claude's own names for the aliases may be moved by the environment
- * (ANTHROPIC_DEFAULT_SONNET_MODEL), as gateways ask their users to. The default is a sonnet. */
+/* The environment may redefine Claude's aliases (ANTHROPIC_DEFAULT_SONNET_MODEL), as gateways ask
+ * their users to. The default is a sonnet. */
 static struct str resolve_alias(const struct conf *conf, struct str provider, struct str name)
 {
     static const char *const moved[][2] = {
@@ -337,7 +337,7 @@ static struct str resolve_alias(const struct conf *conf, struct str provider, st
     return model_alias(provider, name);
 }
 
-/* It is requested anyway: the table may be older than the model. */
+/* The model is used anyway: it may be newer than the table. */
 static void note_stranger(struct provider *p)
 {
     CLEANUP(buf_release) struct buf meant = BUF_INIT(200);
@@ -368,7 +368,7 @@ static void note_model(struct provider *p)
         note_stranger(p);
 }
 
-/* By its full name, or the short one: a gateway may know it as something else. */
+/* By full or short name, since a gateway may use another name. */
 static void set_override(const struct conf *conf, struct str full_name, struct provider *p)
 {
     const struct json *overrides = conf_get(conf, "modelOverrides");
@@ -392,8 +392,7 @@ static int set_model(const struct conf *conf, const struct door *d, struct str n
 
     p->model_name = mem_dup(name.ptr, name.len);
     model_find(str_of(p->name), str_of(p->model_name), &p->model);
-    /* Another server with OpenAI's name serves other models, and knows the features common to all
-     * servers. */
+    /* Another server with OpenAI's API has other models, and supports only the common features. */
     if (!p->model.known && d->row && d->row->elsewhere && d->base_from) {
         model_find((struct str){0}, str_of(p->model_name), &p->model);
         p->model.provider = str_of(p->name);
@@ -507,7 +506,7 @@ void provider_headers(const struct provider *p, const struct llm_request *reques
     strv_adds(&own, request->no_stream ? "accept: application/json" : "accept: text/event-stream");
     strv_adds(&own, "user-agent: tenax/" TENAX_VERSION);
     p->dialect->headers(request, str_of(p->key), p->bearer, &own);
-    /* What a helper prints may be a key or a token; Claude's users expect both to be tried. */
+    /* A helper may print a key or a token; Claude Code tries both. */
     if (p->source == KEY_HELPER && p->dialect == &dialect_anthropic)
         strv_addf(&own, "authorization: Bearer %s", p->key);
 

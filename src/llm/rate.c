@@ -1,5 +1,5 @@
 /*
- * rate: headers in, figures out. Pure; a value that is not a number counts as absent.
+ * rate: parses rate limit headers. Pure; a value that is not a number counts as absent.
  */
 #include "llm/rate.h"
 
@@ -12,7 +12,7 @@
 #include "net/net.h"
 
 #define PREFIX "anthropic-ratelimit-unified-"
-#define RATE_MOST 100.0 /* times a window; more is nonsense */
+#define RATE_MOST 100.0 /* larger shares of a window are invalid */
 
 static bool read_number(const struct strv *headers, const char *name, double *ret)
 {
@@ -30,7 +30,7 @@ static void read_window(const struct strv *headers, const char *used, const char
         ret->resets_at = (int64_t)n;
 }
 
-/* A word of the server's, for programs: nothing but its own characters. */
+/* Reads a word for programs: only the expected characters. */
 static void read_word(const struct strv *headers, const char *name, char *ret, size_t size)
 {
     struct str word = str_trim(net_mail_header(headers, name));

@@ -1,6 +1,6 @@
 /*
- * How much of a subscription is used up, as the server says in the headers of each answer
- * ("anthropic-ratelimit-unified-5h-utilization" and its like). Keys that are paid by use have none.
+ * How much of a subscription is used, as reported in the headers of each answer
+ * ("anthropic-ratelimit-unified-5h-utilization" and similar). Pay-per-use keys have none.
  */
 #pragma once
 
@@ -12,12 +12,12 @@ struct strv;
 
 struct llm_rate_window {
     bool known;
-    double used;       /* 0 to 1, and above */
-    int64_t resets_at; /* seconds since 1970; 0: not said */
+    double used;       /* 0 to 1, or more */
+    int64_t resets_at; /* seconds since 1970; 0 = unknown */
 };
 
 struct llm_rate {
-    bool known; /* one of the windows is */
+    bool known; /* at least one window is known */
     struct llm_rate_window five_hour, seven_day;
     char status[24]; /* "allowed", "allowed_warning", "rejected"; or empty */
     char claim[24];  /* the window that the status is about: "five_hour"; or empty */
@@ -25,6 +25,6 @@ struct llm_rate {
 
 /* headers: "name: value" lines as net_mail has them. */
 void llm_rate_read(const struct strv *headers, struct llm_rate *ret);
-/* The members "five_hour" and "seven_day", as scripts of status lines read them; percentages are
- * whole numbers. */
+/* Writes the members "five_hour" and "seven_day" in the form that status line scripts read;
+ * percentages are integers. */
 void llm_rate_write(struct jw *w, const struct llm_rate *r);

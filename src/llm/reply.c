@@ -1,11 +1,11 @@
 /*
- * A reply in the making.
+ * Builds a reply.
  *
- * The one idea: a queue of parts. Its head is the only block that observers know; data for the
- * others is held in them. The head closes, and the next part becomes the head, as soon as something
- * follows it and it can get no more: text and thinking at once, a tool call when its braces are
- * balanced. Decoders of vendors with explicit starts and stops never have more than one part in the
- * queue. Runs on the thread of the agent that made the call.
+ * A queue of parts: its head is the only block that observers know; data for other parts is held in
+ * them. The head closes and the next part becomes the head as soon as something follows it and it
+ * is complete: text and thinking at once, a tool call when its braces are balanced. Decoders of
+ * vendors with explicit starts and stops never have more than one part in the queue. Runs on the
+ * thread of the agent that made the call.
  */
 #include "llm/reply.h"
 
@@ -19,21 +19,21 @@
 #include "llm/part.h"
 
 #define ID_CHARS 24
-#define CALL_ID_MIN 20 /* shorter ones are numbers of servers that count from 1 */
+#define CALL_ID_MIN 20 /* shorter ids come from servers that count from 1 */
 #define CALL_ID_MAX 64
 
 struct reply {
     llm_event_fn fn;
     void *arg;
-    struct message *message;    /* the closed blocks; its arena holds all strings below */
-    struct str provider, model; /* who is asked */
+    struct message *message;    /* the closed blocks; its arena has all strings below */
+    struct str provider, model; /* of the request */
     VEC(struct part *) queue;
     struct part *current;
-    bool current_is_done;    /* the current block is a call that closed already */
+    bool current_is_done;    /* the current block is a call that is already closed */
     VEC(size_t) closed_keys; /* of such calls */
-    struct part *last;       /* the last one closed, for reply_data_last() */
-    size_t parts;            /* made so far */
-    size_t bytes;            /* kept so far */
+    struct part *last;       /* the part closed last, for reply_data_last() */
+    size_t parts;            /* total so far */
+    size_t bytes;            /* total so far */
     struct llm_usage usage;
     enum llm_stop stop;
     bool stop_unclear;
@@ -73,7 +73,7 @@ void reply_free(struct reply *r)
     free(r);
 }
 
-/* Counts the bytes to be kept; false when it is too much, which check_size() reports. */
+/* Counts bytes to be stored; false if there are too many, which check_size() reports. */
 static bool has_room(struct reply *r, size_t n)
 {
     if (r->bytes <= REPLY_MAX_BYTES)
@@ -163,7 +163,7 @@ static int tell_delta(struct reply *r, struct str text, struct err *err)
         err);
 }
 
-/* The head becomes known to observers, with what it has gathered so far. */
+/* Reports the head to observers, with everything it has so far. */
 static int go_live(struct reply *r, struct part *head, struct err *err)
 {
     const struct llm_event start = {
@@ -183,7 +183,7 @@ static void set_data(struct reply *r, const struct part *p, struct block *b)
     b->provider_data = keep(r, buf_str(&out));
 }
 
-/* The head is complete: it goes into the message, and the next part takes its place. */
+/* The head is complete: moves it to the message, and the next part becomes the head. */
 static int close_head(struct reply *r, struct err *err)
 {
     struct part *p = r->queue.ptr[0];
@@ -229,7 +229,7 @@ static int close_head(struct reply *r, struct err *err)
                 err);
 }
 
-/* Moves the queue on as far as it goes by itself. */
+/* Advances the queue as far as possible. */
 static int settle(struct reply *r, struct err *err)
 {
     while (r->queue.len) {
@@ -268,7 +268,7 @@ static int check_room(const struct reply *r, struct err *err)
     return 0;
 }
 
-/* A part at the end of the queue, not yet live; it becomes the current one. NULL on failure. */
+/* Appends a part, not yet live, and makes it current. NULL on failure. */
 static struct part *open_part(struct reply *r, const struct block *seed, struct err *err)
 {
     char id[40];
@@ -307,7 +307,7 @@ static void set_vendor_id(struct reply *r, struct part *p, struct str id)
     part_set(p, "id", keep(r, buf_str(&json)));
 }
 
-/* The id of a call as the Messages API gives it: unique, and what other programs know it by. */
+/* Whether it is an id of the Messages API: unique, and the one that other programs use. */
 static bool is_api_call_id(const struct reply *r, struct str id)
 {
     if (!str_starts(id, STR("toolu_")) || id.len < CALL_ID_MIN || id.len > CALL_ID_MAX)
@@ -354,7 +354,7 @@ int reply_say(struct reply *r, enum block_kind kind, struct str text, struct err
 
     if (!text.len)
         return 0;
-    /* A piece of a call may have come since; text that waits at the end goes on where it was. */
+    /* A piece of a call may have come in between; waiting text at the end is continued. */
     if (p && p->block.kind == kind)
         r->current = p;
     else if (!open_part(r, &(struct block){.kind = kind}, err) || settle(r, err) < 0)
@@ -523,7 +523,7 @@ void reply_data_last(struct reply *r, const char *name, struct str json)
 void reply_usage(struct reply *r, const struct llm_usage *usage)
 {
     r->usage = *usage;
-    /* A gateway that counts nothing may fill in zeros; believed, it would cost nothing. */
+    /* A gateway that counts nothing may send zeros; using them would make the call free. */
     if (!usage->input && !usage->cache_read && !usage->cache_write && !usage->output)
         r->usage.known = false;
 }
@@ -583,7 +583,7 @@ int reply_finish(struct reply *r, struct err *err)
     return tell(r, &(struct llm_event){.kind = LLM_MESSAGE_STOP}, err);
 }
 
-/* Readable text; providers reject blocks without any. */
+/* Whether there is visible text; providers reject blocks without any. */
 static bool says_something(const struct part *p)
 {
     return p->live && p->block.kind == BLOCK_TEXT && str_trim(buf_str(&p->text)).len;

@@ -414,12 +414,12 @@ static const struct row {
      {.kind = EVENT_NOTICE,
       .level = LEVEL_WARNING,
       .name = STR_INIT("model_fallback"),
-      .text = STR_INIT("a is overloaded; going on with b"),
+      .text = STR_INIT("a is overloaded; continuing with b"),
       .data = STR_INIT("a"),
       .model = STR_INIT("b")},
      "{\"type\":\"system\",\"subtype\":\"model_fallback\",\"trigger\":\"overloaded\",\"original_"
      "model\":"
-     "\"a\",\"fallback_model\":\"b\",\"content\":\"a is overloaded; going on with b\"" END},
+     "\"a\",\"fallback_model\":\"b\",\"content\":\"a is overloaded; continuing with b\"" END},
     {"a message begins, for a host that follows states",
      {.states = true},
      {.kind = EVENT_USER,

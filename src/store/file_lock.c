@@ -1,6 +1,6 @@
 /*
- * file_lock: tries for a lock with growing pauses, and finds its holder. The kernel names no
- * process for an OFD lock, but lists it with the descriptors of its holder. Any thread.
+ * file_lock: polls for a lock with growing pauses, and finds its holder. The kernel does not report
+ * a process for an OFD lock, but lists it with the descriptors of its holder. Any thread.
  */
 #include "store/file_lock.h"
 
@@ -20,12 +20,12 @@
 #include "sync/cancel.h"
 
 #define PAUSE_MS 50           /* the longest one */
-#define CANCELLED_WAIT_MS 200 /* in all, for a cancelled caller */
+#define CANCELLED_WAIT_MS 200 /* total, for a cancelled caller */
 #define MAX_INFO ((size_t)16 << 10)
 
-/* ---- Who has it ---- */
+/* ---- The holder ---- */
 
-/* Whether this descriptor of a process is at our file and has a lock. */
+/* Whether this descriptor of a process is our file with a lock. */
 static bool holds(const char *process, const char *number, const struct stat *ours)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(300);
@@ -48,7 +48,7 @@ static bool process_holds(const char *process, const struct stat *ours)
     DIR *d;
 
     buf_addf(&path, "/proc/%s/fd", process);
-    d = opendir(buf_cstr(&path)); /* of others only for root */
+    d = opendir(buf_cstr(&path)); /* other users' processes are visible only to root */
     for (struct dirent *e = d ? readdir(d) : NULL; e && !found; e = readdir(d))
         found = e->d_name[0] != '.' && holds(process, e->d_name, ours);
     if (d)
@@ -71,7 +71,7 @@ static bool is_number(const char *name)
     return strspn(name, "0123456789") == strlen(name);
 }
 
-/* " (pid 12, vim)"; nothing when it cannot be seen. */
+/* " (pid 12, vim)"; nothing if it is not visible. */
 static void find_holder(int fd, struct buf *ret)
 {
     struct stat ours;
@@ -95,9 +95,9 @@ static int is_held(int fd, const char *path, int64_t waited_ms, struct err *err)
                    path, buf_cstr(&who), waited_ms);
 }
 
-/* ---- Having it ---- */
+/* ---- The lock ---- */
 
-/* 1: ours, or there are no locks here; 0: another process's. */
+/* 1: locked, or there are no locks here; 0: another process has it. */
 static int try_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

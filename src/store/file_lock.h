@@ -1,8 +1,8 @@
 /*
- * The lock of a file for the length of one write, between processes (an OFD lock).
+ * Locks a file for one write, between processes (an OFD lock).
  *
- * It is asked for again and again instead of being waited for in the kernel, which no cancel could
- * end; usually it is free. One thread for one descriptor.
+ * Polls instead of waiting in the kernel, because a cancel could not end that; usually the lock is
+ * free. One thread per descriptor.
  */
 #pragma once
 
@@ -12,9 +12,9 @@ struct cancel;
 struct err;
 
 /*
- * Waits max_ms at most, and only a moment more once cancel (which may be NULL) is set: the note
- * about the cancel is written, too. Where a file system has no locks it continues without. -1 with
- * ERR_BUSY, which names the process that has it, if that can be seen.
+ * Waits at most max_ms, and only a moment more once cancel (may be NULL) is set, so that the record
+ * of the cancel is still written. Succeeds without a lock if the file system has none. ERR_BUSY
+ * names the process that holds the lock, if that is visible.
  */
 int file_lock_take(int fd, const char *path, int64_t max_ms, struct cancel *cancel,
                    struct err *err);

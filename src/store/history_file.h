@@ -1,6 +1,6 @@
 /*
- * $TENAX_HOME/history.jsonl: the user's prompts, one line each, where other programs look for it.
- * tenax itself reads its own table (store.h).
+ * $TENAX_HOME/history.jsonl: the user's prompts, one per line, for other programs. tenax itself
+ * uses its own table (store.h).
  */
 #pragma once
 

@@ -30,8 +30,8 @@
 #define HOLD_SUFFIX ".lock"
 #define HOLD_MAX_TEXT 8192 /* of a lock file */
 #define HOLD_MAX_NAME 200
-#define HOLD_TRIES 100 /* the file vanished between open and lock, again and again */
-#define HOLD_LOOKS 20  /* at a file whose holder has not written its name yet */
+#define HOLD_TRIES 100 /* how often the file may vanish between open and lock */
+#define HOLD_LOOKS 20  /* how often to look at a file without a name in it */
 #define HOLD_LOOK_MS 1
 
 struct hold {
@@ -99,8 +99,7 @@ static bool hold_read(int fd, struct holder *ret)
     return true;
 }
 
-/* Between getting the lock and writing the name there is a moment; an unnamed holder is rather
- * waited for than shown. */
+/* The holder writes its name a moment after it got the lock, so wait for it. */
 static void hold_read_patiently(int fd, struct holder *ret)
 {
     for (int look = 0; look < HOLD_LOOKS; look++) {

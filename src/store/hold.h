@@ -1,11 +1,11 @@
 /*
- * Who works on a session: one process at a time.
+ * Ensures that only one process works on a session.
  *
- * The holder keeps a lock on $TENAX_HOME/run/<session>.lock, which the kernel frees however the
- * process ends; pid, host and control socket stand in the file for later processes. A file left by
- * a killed process is no obstacle. The lock belongs to the open file (F_OFD_SETLK): two holds of
- * one process exclude each other as well, and a look takes no lock, so it never makes a take fail.
- * Safe from any thread.
+ * The holder keeps a lock on $TENAX_HOME/run/<session>.lock, which the kernel releases however the
+ * process ends; pid, host and control socket are in the file for other processes. A file left by a
+ * killed process does no harm. The lock belongs to the open file (F_OFD_SETLK): two holds in one
+ * process exclude each other as well, and hold_look() takes no lock, so it never makes hold_take()
+ * fail. Safe from any thread.
  */
 #pragma once
 
@@ -18,26 +18,26 @@ struct hold;
 struct strv;
 
 struct holder {
-    int64_t pid; /* 0: it holds the session but has not said who it is */
+    int64_t pid; /* 0 = unknown */
     struct buf host, socket;
     int64_t since_ms; /* wall clock */
 };
 void holder_release(struct holder *h);
 
-/* ERR_BUSY with its holder and what to do ("--fork-session"). ERR_UNSUPPORTED on a file system
- * without locks, where nothing protects the session; ERR_BAD_INPUT for a session that is not a file
- * name. socket: "" when there is none. */
+/* ERR_BUSY names the holder and what to do ("--fork-session"). ERR_UNSUPPORTED on a file system
+ * without locks, where the session is not protected; ERR_BAD_INPUT if the session is not a file
+ * name. socket: may be "". */
 int hold_take(const char *home, const char *session, const char *socket, struct hold **ret,
               struct err *err);
 void hold_give(struct hold *h); /* NULL is fine */
 
-/* 1 and its holder (ret may be NULL), 0: not held, -1. */
+/* 1 and its holder (ret may be NULL), 0 if not held, -1. */
 int hold_look(const char *home, const char *session, struct holder *ret, struct err *err);
 
-/* The same by what the kernel says alone, not by the file's content: which process has the lock,
- * also when the file was removed, replaced or overwritten since. Where that cannot be seen (another
- * user's process, no /proc), as hold_look(). Reads all of /proc. */
+/* The same using only the kernel's information, not the file's content: finds the process with the
+ * lock even if the file was removed, replaced or overwritten. If that is not visible (another
+ * user's process, no /proc), works like hold_look(). Reads all of /proc. */
 int hold_seek(const char *home, const char *session, struct holder *ret, struct err *err);
 
-/* All sessions that are held. */
+/* Lists all held sessions. */
 void hold_list(const char *home, struct strv *ret);

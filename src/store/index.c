@@ -1,6 +1,6 @@
 /*
- * Files held against rows: the row of each file is looked up, and a row without a file is
- * forgotten. Any thread.
+ * Compares files with rows: finds the row of each file, and deletes rows without a file. Any
+ * thread.
  */
 #include "store/index.h"
 
@@ -31,14 +31,14 @@ enum row_state {
 struct refresh {
     const char *home;
     struct cancel *cancel;
-    struct index *ix;       /* its rows are those that were known, then those that hold */
+    struct index *ix;       /* its rows are the known ones at first, later the valid ones */
     enum row_state *states; /* of each of the known ones */
-    /* A table of them by id: their numbers from 1 on, in the next free slot where two want the same
-     * one. */
+    /* Hash table of the known rows by id: their numbers from 1, with linear probing. */
     uint32_t *slots;
     size_t slot_mask;
     store_session_vec put, forget;
-    /* The projects that were compared last, and whether they are one: those of neighbours are. */
+    /* The projects that were compared last, and whether they are equal, as is usual for adjacent
+     * rows. */
     const char *row_project, *file_project;
     bool is_same_project;
 };
@@ -307,7 +307,7 @@ static int index_take_file(struct refresh *r, const struct survey_file *file, st
     return holds ? 0 : index_read_changed(r, file, known, err);
 }
 
-/* Leaves the rows that hold, of sessions with messages; those to come are in r->put. */
+/* Keeps the valid rows of sessions with messages; new ones are in r->put. */
 static void index_keep_rows(struct refresh *r)
 {
     store_session_vec *rows = &r->ix->rows;

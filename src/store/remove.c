@@ -1,7 +1,7 @@
 /*
- * Files of sessions, removed. The remover holds the session until then, so that no process can
- * resume one that is about to vanish. The transcript goes first: a crash then leaves a folder that
- * no list shows, and the next sweep removes.
+ * Deletes files of sessions. The session is held until they are gone, so that no process can resume
+ * it meanwhile. The transcript goes first: after a crash there is a folder that no list shows, and
+ * the next sweep deletes it.
  */
 #include "store/remove.h"
 
@@ -33,7 +33,7 @@
 #define TREE_MAX_DEPTH 64
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 #define SWEEP_GRACE_MS 100
-#define SWEEP_STAMP "projects/.last-sweep" /* its time says when */
+#define SWEEP_STAMP "projects/.last-sweep" /* its time is that of the last sweep */
 
 static void dir_closep(DIR **d)
 {
@@ -93,8 +93,8 @@ static int remove_hold(const char *home, const char *id, struct hold **ret, stru
     return -1;
 }
 
-/* What the store remembers of a session's goals; *store is opened when it is needed first. Goes
- * before the files: a transcript without its goal is harmless. */
+/* Deletes the stored goals; *store is opened on first use. Done before the files, because a
+ * transcript without its goal is harmless. */
 static int remove_goals(const char *home, const char *id, struct store **store,
                         struct cancel *cancel, struct err *err)
 {
@@ -113,8 +113,8 @@ static int remove_goals(const char *home, const char *id, struct store **store,
     return 0;
 }
 
-/* Where the session's goals began: folders of goals/ whose file "session" has its id. What cannot
- * be removed is swept the next time. */
+/* Deletes the folders of goals/ whose file "session" has this id. What cannot be deleted is left to
+ * the next sweep. */
 static void remove_origins(const char *home, const char *id)
 {
     CLEANUP(mem_freep) char *goals = path_join(home, "goals");
@@ -177,7 +177,7 @@ int remove_session(const char *home, const char *path, struct err *err)
     return remove_files(home, dir, name, &store, /*cancel=*/NULL, err);
 }
 
-/* ---- Those that are old ---- */
+/* ---- By age ---- */
 
 /* A session that can be removed by age. */
 struct old_session {
@@ -237,8 +237,8 @@ static int old_cmp(const void *a, const void *b)
     return (x->changed > y->changed) - (x->changed < y->changed);
 }
 
-/* A clock may be wrong, and removal is final: never more than a day's share of all, the oldest
- * first, and none by a time that no session has seen. */
+/* A clock may be wrong, and removal is final: never deletes more than a day's share, the oldest
+ * first, and nothing based on a time that no session has reached. */
 static void old_remove(struct old *o, int64_t days)
 {
     int share = (int)(o->sessions.len / (size_t)days) + 1;
@@ -312,7 +312,7 @@ static bool sweep_is_due(const char *home, int64_t days, int64_t now_ms)
     return (int64_t)st.st_mtim.tv_sec * 1000 + DAY_MS <= now_ms;
 }
 
-/* Before the work: others shall not begin it too. */
+/* Done before the work, so that other processes do not start it too. */
 static int sweep_stamp(const char *home, int64_t now_ms)
 {
     CLEANUP(mem_freep) char *stamp = path_join(home, SWEEP_STAMP);
@@ -351,7 +351,7 @@ int remove_old(const char *home, int64_t days, int64_t now_ms, struct cancel *ca
     return -1;
 }
 
-/* ---- Beside everything else ---- */
+/* ---- In the background ---- */
 
 struct sweep {
     char *home;

@@ -1,9 +1,9 @@
 /*
- * SQLite, loaded on first use: linking it would add 0.3 ms, a third, to every start, even to those
- * that never look at the state.
+ * Loads SQLite on first use: linking it would add 0.3 ms, a third, to every start, even of commands
+ * that never use the store.
  *
- * sqlite_table_load() fills `sqlite`; after that sqlite.open_v2() is sqlite3_open_v2(), and so on.
- * Only types and constants come from SQLite's header. To use another function, add it to the list.
+ * sqlite_table_load() fills `sqlite`; then sqlite.open_v2() is sqlite3_open_v2(), and so on. Only
+ * types and constants come from SQLite's header. To use another function, add it to the list.
  */
 #pragma once
 
@@ -42,6 +42,6 @@ struct sqlite_table {
 
 extern struct sqlite_table sqlite;
 
-/* Any thread, any number of times; the library stays loaded until the process ends.
- * ERR_UNSUPPORTED with the package to install. */
+/* Any thread, any number of times; the library stays loaded until the process ends. ERR_UNSUPPORTED
+ * names the package to install. */
 int sqlite_table_load(struct err *err);

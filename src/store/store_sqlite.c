@@ -1,10 +1,10 @@
 /*
- * The store on SQLite: opening, its format, and the one way to work on it.
+ * The store on SQLite: opening, format, transactions.
  *
- * SQLite never waits. A transaction that meets a busy database fails at once, is rolled back as a
- * whole and tried again by store_run(), which waits with a cancel and lets other threads run. A
- * writer declares itself when it begins (BEGIN IMMEDIATE), so that it never has to give up
- * half-way. Threads take turns on one connection (store_enter()).
+ * SQLite never waits. A transaction on a busy database fails at once, is rolled back and retried by
+ * store_run(), which waits with a cancel and lets other threads run. A writer announces itself at
+ * the start (BEGIN IMMEDIATE), so that it never has to give up in the middle. Threads take turns on
+ * one connection (store_enter()).
  */
 #include "store/store_sqlite.h"
 
@@ -54,13 +54,13 @@ struct store {
     ino_t inode;           /* of the file that db is */
     VEC(struct kept) kept; /* statements of db */
     int code;              /* SQLite's, of the last failure */
-    bool unchanged;        /* says the work that runs */
+    bool unchanged;        /* the running function reported no change */
     struct goal_guards *guards;
     struct strv warnings;
     VEC(struct store_watch *) watches;
 };
 
-/* ---- One thread at a time, without a lock held over system calls ---- */
+/* ---- One thread at a time, without holding a lock during system calls ---- */
 
 void store_enter(struct store *s)
 {
@@ -79,7 +79,7 @@ void store_leave(struct store *s)
     gate_give(&s->gate);
 }
 
-/* ---- What SQLite says ---- */
+/* ---- SQLite's errors ---- */
 
 static int store_fail(struct store *s, int code, struct err *err)
 {
@@ -92,8 +92,8 @@ static bool store_is_busy(const struct store *s)
     return s->code == SQLITE_BUSY || s->code == SQLITE_LOCKED || s->code == SQLITE_PROTOCOL;
 }
 
-/* While this process holds a goal, tables that are gone or refuse its row are another program's
- * doing: no statement of ours fails by itself. */
+/* While this process holds a goal, missing tables or rejected rows are caused by another program,
+ * since our own statements do not fail by themselves. */
 static bool store_is_damaged(const struct store *s)
 {
     return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB ||
@@ -246,7 +246,7 @@ static int store_get_format(struct store *s, int64_t *ret, struct err *err)
     return 0;
 }
 
-/* Several processes may come here at once; the first one does it. */
+/* Several processes may do this at once; the first one wins. */
 static int store_bring_up(struct store *s, struct err *err)
 {
     int64_t format;
@@ -281,8 +281,8 @@ static int store_check_format(struct store *s, struct err *err)
                        (long long)format, (long long)store_format_count);
     if (format < store_format_count && store_bring_up(s, err) < 0)
         return -1;
-    /* Durable against kill -9; power loss may take the last moments with it, which no transcript
-     * depends on. */
+    /* Survives kill -9; a power failure may lose the last moments, which no transcript depends on.
+     */
     return store_exec(s,
                       "PRAGMA synchronous=NORMAL;"
                       "PRAGMA journal_size_limit=4194304;"
@@ -290,8 +290,8 @@ static int store_check_format(struct store *s, struct err *err)
                       err);
 }
 
-/* Made by us and not by SQLite, for its mode. Only when it is new: closing a descriptor of a
- * database that this process has open would give up its locks. */
+/* Creates the file with our mode before SQLite does. Only if it is new: closing a descriptor of a
+ * database that this process has open would release its locks. */
 static void store_make_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -324,7 +324,7 @@ static int store_connect(struct store *s, struct err *err)
     return store_check_format(s, err);
 }
 
-/* Out of the way, with what belongs to it; unless another process was faster. */
+/* Moves the file aside, with its journal files, unless another process already did. */
 static void store_move_aside(struct store *s, const struct err *why)
 {
     static const char *const parts[] = {"", "-wal", "-shm"};
@@ -361,7 +361,7 @@ static int store_use_memory(struct store *s, const struct err *why, struct err *
     return store_connect(s, err);
 }
 
-/* One try. Fails only when it is worth another one, or hopeless. */
+/* One attempt. Fails only if another attempt makes sense, or none does. */
 static int store_connect_somehow(struct store *s, struct err *err)
 {
     struct err why = {0};
@@ -379,9 +379,9 @@ static int store_connect_somehow(struct store *s, struct err *err)
     return store_use_memory(s, &why, err);
 }
 
-/* ---- Working on it ---- */
+/* ---- Transactions ---- */
 
-/* The file was replaced or removed while it was open: what others find at its path counts. */
+/* If the file was replaced or removed while open, uses the one that is at the path now. */
 static void store_follow(struct store *s)
 {
     struct stat st = {0};
@@ -437,7 +437,8 @@ void store_unchanged(struct store *s)
     s->unchanged = true;
 }
 
-/* A damaged file gets a fresh start: 1. Everything else that is not busy is final: -1. */
+/* Returns 1 after moving a damaged file aside; -1 for any other error but "busy", which is final.
+ */
 static int store_recover(struct store *s, int *starts, const struct err *why)
 {
     if (store_is_busy(s))
@@ -488,7 +489,7 @@ int store_run_for(struct store *s, enum store_access access, enum store_key chan
         if (clock_mono_ms() >= give_up_ms)
             return err_set(err, ERR_RETRY_LATER, "'%s' is in use by many processes at once",
                            s->path ? s->path : "state.db");
-        /* Not all at the same time again. */
+        /* Random, so that not all retry at the same time. */
         if (cancel_wait(cancel, 1 + (int64_t)(id_random() % (uint64_t)pause_ms), err) < 0)
             return -1;
         if (pause_ms < STORE_LONGEST_PAUSE_MS)
@@ -534,7 +535,7 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
     return store_begin(store_new(in_memory ? NULL : home), cancel, ret, err);
 }
 
-/* ---- The process's own ---- */
+/* ---- Shared connections ---- */
 
 static struct {
     struct lock lock;
@@ -563,7 +564,7 @@ int store_shared(const char *home, struct cancel *cancel, struct store **ret, st
     return store_begin(s, cancel, ret, err);
 }
 
-/* False: others use it still. */
+/* False if others still use it. */
 static bool store_is_last(struct store *s)
 {
     bool is_last = true;

@@ -1,5 +1,5 @@
 /*
- * A home with sessions for tests: made by hand, line by line.
+ * Test helper: writes sessions of a home line by line.
  */
 #pragma once
 
@@ -81,7 +81,7 @@ static inline void home_append(const char *project, const char *id, const char *
     close(fd);
 }
 
-/* A message, said on this second of a certain day. */
+/* Appends a message with this second of a fixed day as its time. */
 static inline void home_say(const char *project, const char *id, const char *kind, int second,
                             const char *text)
 {

@@ -1,8 +1,8 @@
 /*
- * Ids as numbers: 128 bits for any text, so that a line of the chain has a fixed size.
+ * Ids as 128-bit numbers, so that lines of the chain have a fixed size.
  *
- * Ids in transcripts are UUIDs mostly, but need not be. The hash is seeded per process: no file can
- * be crafted whose ids collide in one slot of a table. Zero stands for no id.
+ * Ids in transcripts are usually UUIDs but may be any text. The hash is seeded per process, so that
+ * no file can be crafted whose ids collide in a hash table. Zero means no id.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct uid {
     uint64_t hi, lo;
 };
 
-struct uid uid_of(struct str text); /* none for the empty text */
+struct uid uid_of(struct str text); /* none for empty text */
 
 static inline bool uid_is_none(struct uid u)
 {

@@ -31,5 +31,5 @@ int anthropic_end(struct decoder *d, struct llm_fault *fault, struct err *err);
 int anthropic_whole(struct decoder *d, struct str body, struct llm_fault *fault, struct err *err);
 void anthropic_decoder_free(struct decoder *d);
 
-/* An error inside an answer that began well: only its type says what kind it is. */
+/* Reads an error inside an answer that began with status 200: only its type tells the kind. */
 void anthropic_fault_event(struct str body, struct llm_fault *ret);

@@ -1,9 +1,9 @@
 /*
- * Answers of the Messages API, read.
+ * Decodes answers of the Messages API.
  *
- * Our events are this API's, so there is little to translate: blocks start and stop here as there.
- * Care is needed for omissions of servers (event names, stops, figures) and additions (unknown
- * blocks: kept whole, with their deltas put back where they belong). Runs on the agent's thread.
+ * Our events are those of this API, so there is little to translate. What needs care is what other
+ * servers omit (event names, stops, figures) and add (unknown blocks, which are kept whole, with
+ * their deltas merged into them). Runs on the agent's thread.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -15,7 +15,7 @@
 #include "llm/dialect/dialect.h"
 #include "llm/reply.h"
 
-/* Deltas of an unknown block, by the member they belong to. */
+/* Deltas of an unknown block, collected by member. */
 #define MAX_GAINS 8
 
 struct gain {
@@ -27,13 +27,13 @@ struct gain {
 struct decoder {
     struct reply *reply;
     struct llm_usage usage;
-    struct arena event; /* one event's document */
-    struct arena kept;  /* one block's strings */
+    struct arena event; /* the document of one event */
+    struct arena kept;  /* strings of one block */
     bool is_open;
     int64_t index;
     enum block_kind kind;
-    struct str seed; /* the block (OTHER) or the input (TOOL_USE) as the start event had it */
-    bool has_input;  /* deltas came, so the seed does not count */
+    struct str seed; /* the block (OTHER) or the input (TOOL_USE) from the start event */
+    bool has_input;  /* there were deltas, so the seed is not used */
     struct gain gains[MAX_GAINS];
     size_t gain_count;
 };
@@ -68,7 +68,7 @@ void anthropic_decoder_free(struct decoder *d)
     free(d);
 }
 
-/* A figure that is missing, null or nonsense keeps its last value. */
+/* A figure that is missing, null or invalid keeps its previous value. */
 static void read_figure(struct llm_usage *u, const struct json *v, int64_t *to)
 {
     u->known = llm_figure(v, to) || u->known;
@@ -83,7 +83,7 @@ static void read_input(struct llm_usage *u, const struct json *v)
     read_figure(u, json_path(v, "cache_creation.ephemeral_5m_input_tokens"), &write_5m);
     read_figure(u, json_path(v, "cache_creation.ephemeral_1h_input_tokens"), &u->cache_write_1h);
     read_figure(u, json_get(v, "cache_creation_input_tokens"), &u->cache_write);
-    /* Some servers send only the split. */
+    /* Some servers report only the two parts. */
     if (u->cache_write < u->cache_write_1h || u->cache_write < write_5m)
         u->cache_write = write_5m + u->cache_write_1h;
 }
@@ -93,8 +93,8 @@ static void read_usage(struct decoder *d, const struct json *v)
     struct llm_usage *u = &d->usage;
     struct llm_usage told = {0};
 
-    /* No request is without input: a server whose last event says 0 has told it in the first one,
-     * and has nothing to say of it now. */
+    /* Every request has input: if the last event says 0, the server reported it in the first event
+     * and does not repeat it. */
     read_input(&told, v);
     if (told.input + told.cache_read + told.cache_write > 0)
         read_input(u, v);
@@ -112,7 +112,7 @@ static void read_stop(struct decoder *d, const struct json *v)
 
     if (!reason.len)
         return;
-    /* A reason of the future ends the turn anyway. */
+    /* An unknown reason also ends the turn. */
     if (stop == STOP_NONE)
         reply_stop_unclear(d->reply);
     reply_stop(d->reply, stop == STOP_NONE ? STOP_END_TURN : stop,
@@ -143,7 +143,7 @@ static int start_block(struct decoder *d, const struct json *v, struct err *err)
         seed.kind = BLOCK_TOOL_USE;
         seed.name = json_get_str(v, "name");
         id = json_get_str(v, "id");
-        /* Always {} at Anthropic; others put the whole input here and send no deltas. */
+        /* Anthropic always sends {}; other servers send the whole input here and no deltas. */
         if (json_len(json_get(v, "input")))
             d->seed = arena_str(&d->kept, json_raw(json_get(v, "input")));
     } else if (block_type_is_ours(type)) {
@@ -175,8 +175,8 @@ static struct gain *find_gain(struct decoder *d, struct str name)
     return NULL;
 }
 
-/* An unknown block grows by whatever strings its deltas have: "partial_json" is the text of
- * `input`, every other member is appended to the block's member of that name. */
+/* The strings in the deltas of an unknown block are appended to it: "partial_json" to `input`,
+ * every other member to the block's member of the same name. */
 static int grow_other(struct decoder *d, const struct json *delta, struct err *err)
 {
     JSON_EACH(delta, it) {
@@ -217,7 +217,7 @@ static void write_gain(struct jw *w, const struct gain *g, const struct json *be
     jw_str_end(w);
 }
 
-/* The unknown block with what its deltas brought. */
+/* Emits the unknown block, with its deltas merged. */
 static void finish_other(struct decoder *d)
 {
     CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
@@ -305,7 +305,7 @@ int anthropic_event(struct decoder *d, struct str name, struct str data, struct 
     const struct json *v = NULL;
     struct str type;
 
-    /* After the end nothing matters, whatever a server still sends ("[DONE]"). */
+    /* Whatever a server sends after the end ("[DONE]") is ignored. */
     if (reply_is_finished(d->reply))
         return 0;
     arena_reset(&d->event);
@@ -315,7 +315,7 @@ int anthropic_event(struct decoder *d, struct str name, struct str data, struct 
             err->code = ERR_PROTOCOL;
         return -1;
     }
-    type = json_get_str(v, "type"); /* some servers leave out `event:` lines */
+    type = json_get_str(v, "type"); /* some servers omit `event:` lines */
     if (!type.len)
         type = name;
 
@@ -349,7 +349,7 @@ int anthropic_event(struct decoder *d, struct str name, struct str data, struct 
     }
     if (str_is(type, "error"))
         return fail_by_event(data, fault, err);
-    return 0; /* ping, and what the future brings */
+    return 0; /* ping, and future events */
 }
 
 int anthropic_end(struct decoder *d, struct llm_fault *fault, struct err *err)

@@ -1,11 +1,11 @@
 /*
  * The messages of a request to the Messages API.
  *
- * The prefix of a request is the same bytes as in the one before, for the provider's cache and for
- * ours: each message's blocks are written once and kept with the message, as two lists (tool
- * results; everything else), because results must come first when messages of one role are joined.
- * A cache mark is put before the last brace of a list as it is copied, so it never spoils the
- * stored bytes. Runs on the agent's thread.
+ * The prefix of a request has the same bytes as in the previous request, for the provider's cache
+ * and for ours: the blocks of each message are written once and kept with it, as two lists (tool
+ * results, everything else), because results must come first when messages of one role are joined.
+ * A cache mark is inserted before the last brace of a list while it is copied, so the stored bytes
+ * never contain one. Runs on the agent's thread.
  */
 #include "base/buf.h"
 #include "base/err.h"
@@ -21,7 +21,7 @@
 struct lists {
     struct str results;
     struct str rest;
-    bool no_mark; /* rest ends in a block that takes no mark */
+    bool no_mark; /* rest ends with a block that must not have a mark */
 };
 
 /* Messages of one role in a row: one message to the API. */
@@ -152,8 +152,8 @@ static void write_cited_text(struct jw *w, const struct block *b)
     jw_object_end(w);
 }
 
-/* The API refuses text without a word in it, thinking that it did not sign itself, and the blocks
- * of other vendors. */
+/* False for what the API rejects: blank text, thinking without its signature, and blocks of other
+ * vendors. */
 bool anthropic_is_sent(const struct llm_request *req, const struct block *b)
 {
     switch (b->kind) {
@@ -199,7 +199,7 @@ static void write_block(struct jw *w, const struct llm_request *req, const struc
     }
 }
 
-/* Stored with a message: this, the results, the rest. Nothing has to be searched in it. */
+/* Header of the stored bytes, followed by the results and the rest. Avoids searching in them. */
 struct kept {
     size_t results_len;
     bool no_mark;
@@ -252,7 +252,7 @@ static struct lists get_lists(const struct llm_request *req, size_t i, struct st
     };
 }
 
-/* A list, with the mark in its last block if wanted. */
+/* Writes a list, with the mark in its last block if wanted. */
 static void write_list(struct jw *w, const struct llm_request *req, struct str list, bool mark)
 {
     if (!list.len)
@@ -297,17 +297,17 @@ static void write_turn(struct jw *w, const struct llm_request *req, const struct
 }
 
 /*
- * A run: all turns up to some message, as they were written once. Only the last turns of a request
- * carry marks, so earlier ones stay the same as long as the history only grows (llm_request.epoch),
- * and a step costs its own turns and one copy of the earlier bytes. A run is kept with the message
- * it ends with, and moves on with each request.
+ * A run: the JSON of all turns up to some message. Only the last turns of a request have marks, so
+ * earlier turns keep their bytes as long as the history only grows (llm_request.epoch), and a step
+ * costs its own turns plus one copy of the earlier bytes. A run is stored with the message it ends
+ * with and moves to a later message with each request.
  */
-#define RUN_REACH 32  /* messages after the run, the limit of the search */
-#define TURN_ROOM 128 /* for what stands around the lists of a turn */
+#define RUN_REACH 32  /* how many messages before the end a run is looked for */
+#define TURN_ROOM 128 /* bytes around the lists of a turn */
 
 struct tool_run {
     struct buf key;
-    size_t messages; /* it covers; 0: there is none */
+    size_t messages; /* number of messages covered; 0 = no run */
     struct str text;
 };
 
@@ -344,10 +344,10 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
     struct tool_run run = {.key = BUF_INIT(BUF_NO_LIMIT)};
     VEC(struct wire_turn) turns = VEC_INIT;
     struct str tail = is_blank(req->tail) ? STR("") : req->tail;
-    size_t before;     /* the last user turn but one: where the previous request ended */
+    size_t before;     /* the last user turn but one, where the previous request ended */
     size_t start;      /* of the array's content in the output */
-    size_t room;       /* that all of it takes, nearly */
-    size_t steady = 0; /* where the turns end that will not change; 0: nowhere */
+    size_t room;       /* approximate size of everything */
+    size_t steady = 0; /* end of the turns that will not change; 0 = none */
 
     wire_key(req, "anthropic", &key);
     run_find(&run, req, buf_str(&key));
@@ -372,7 +372,7 @@ int anthropic_messages(struct jw *w, const struct llm_request *req, struct err *
     while (before > 0 && turns.ptr[--before].role != ROLE_USER)
         continue;
 
-    (void)buf_room(w->out, room); /* at once: to grow by and by copies it all twice */
+    (void)buf_room(w->out, room); /* at once, to avoid repeated copying */
     jw_key(w, "messages");
     jw_array(w);
     start = w->out->len;

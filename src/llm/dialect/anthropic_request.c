@@ -1,9 +1,10 @@
 /*
  * A request to the Messages API, except its messages (anthropic_messages.c).
  *
- * At most four cache marks: the last tool, the system text, the last block of the user's turn
- * before and of this one. The third is where the previous request wrote its cache, so it is always
- * found, however many blocks a turn adds. Runs on the agent's thread.
+ * There are at most four cache marks: on the last tool, on the system text, and on the last block
+ * of the previous and the current user turn. The third is where the previous request wrote its
+ * cache entry, so that it is found no matter how many blocks a turn adds. Runs on the agent's
+ * thread.
  */
 #include "base/buf.h"
 #include "base/mem.h"
@@ -104,7 +105,7 @@ static int64_t max_tokens(const struct llm_request *req)
 }
 
 enum think {
-    THINK_UNSAID, /* whatever the model does by itself */
+    THINK_UNSAID, /* send nothing: the model's default */
     THINK_DISABLED,
     THINK_ADAPTIVE,
     THINK_BUDGET,
@@ -134,13 +135,13 @@ static bool has_result(const struct message *m)
 }
 
 /*
- * Whether a turn that began without a thought continues with results of calls: the thought was
- * another model's, and is dropped, or there was none. With a budget the API refuses to begin
- * thinking in the middle of a turn; a fallback that takes over there would never answer.
+ * Whether a turn that continues with results of calls began without thinking: the thinking was
+ * another model's and is dropped, or there was none. With a thinking budget the API rejects such a
+ * request, so that a fallback model in the middle of a turn would never answer.
  */
 static bool goes_on_without_thought(const struct llm_request *req)
 {
-    const struct block *first = NULL; /* of what the model said in this turn */
+    const struct block *first = NULL; /* of the model's part of this turn */
     size_t i = req->message_count;
     bool results;
 
@@ -159,13 +160,13 @@ static bool goes_on_without_thought(const struct llm_request *req)
 
 static enum think how_to_think(const struct llm_request *req)
 {
-    /* A forced call and thinking exclude each other. */
+    /* A forced call and thinking are mutually exclusive. */
     bool off = req->thinking == THINKING_OFF || req->effort == EFFORT_NONE || is_forced(req);
 
     switch (req->model->thinking) {
     case MODEL_THINKS_ADAPTIVE: /* some of them think by default */
         return off ? THINK_DISABLED : THINK_ADAPTIVE;
-    case MODEL_THINKS_ALWAYS: /* "disabled" is refused; only the summary can be asked for */
+    case MODEL_THINKS_ALWAYS: /* "disabled" is rejected; only the summary is optional */
         return req->show_thinking ? THINK_ADAPTIVE : THINK_UNSAID;
     case MODEL_THINKS_BUDGET:
         off = off || max_tokens(req) <= MIN_BUDGET || goes_on_without_thought(req);
@@ -175,7 +176,7 @@ static enum think how_to_think(const struct llm_request *req)
     }
 }
 
-/* At least 1024 and less than max_tokens, of which it is a part. */
+/* At least 1024 and less than max_tokens, which includes it. */
 static int64_t think_budget(const struct llm_request *req)
 {
     static const int64_t by_effort[] = {
@@ -205,7 +206,7 @@ static void write_thinking_mode(struct jw *w, const struct llm_request *req)
     jw_kcstr(w, "type", names[how]);
     if (how == THINK_BUDGET)
         jw_ki64(w, "budget_tokens", think_budget(req));
-    /* Models with a budget show it anyway. */
+    /* Models with a budget always show it. */
     if (how == THINK_ADAPTIVE && req->show_thinking)
         jw_kcstr(w, "display", "summarized");
     jw_object_end(w);
@@ -216,7 +217,7 @@ static enum effort effort_to_send(const struct llm_request *req)
     unsigned set = req->model->efforts & ~(1u << EFFORT_NONE | 1u << EFFORT_MINIMAL);
     enum effort want = req->effort == EFFORT_NONE ? EFFORT_UNSET : req->effort;
 
-    /* Without thinking the highest levels are refused. */
+    /* Without thinking the highest levels are rejected. */
     if (how_to_think(req) == THINK_DISABLED && want > EFFORT_HIGH)
         want = EFFORT_HIGH;
     return effort_fit(set, want);
@@ -253,7 +254,7 @@ static void write_choice(struct jw *w, const struct llm_request *req)
 
     if (!req->tool_count)
         return;
-    /* A model that cannot stop thinking cannot be forced to call. */
+    /* A model that always thinks cannot be forced to call a tool. */
     if (is_forced(req) && req->model->thinking == MODEL_THINKS_ALWAYS)
         choice = CHOICE_AUTO;
     if (choice == CHOICE_AUTO && !req->no_parallel_calls)

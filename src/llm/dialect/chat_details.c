@@ -1,5 +1,5 @@
 /*
- * reasoning_details, put together from their pieces. Runs on the thread of the agent that asked.
+ * Assembles reasoning_details from pieces. Runs on the thread of the agent that made the call.
  */
 #include "llm/dialect/chat_details.h"
 
@@ -46,7 +46,7 @@ static void set_member(struct chat_details *d, struct chat_detail *detail, struc
         vec_push(&detail->members, ((struct chat_member){arena_str(&d->arena, key), kept}));
 }
 
-/* The object this piece belongs to: the last one, or a new one. NULL when there are too many. */
+/* The object that this piece belongs to: the last one, or a new one. NULL if there are too many. */
 static struct chat_detail *find(struct chat_details *d, const struct json *piece)
 {
     struct str type = json_get_str(piece, "type");
@@ -54,7 +54,7 @@ static struct chat_detail *find(struct chat_details *d, const struct json *piece
     struct chat_detail *last = d->list.len ? &d->list.ptr[d->list.len - 1] : NULL;
     struct chat_detail *made;
 
-    /* Encrypted pieces are whole; two of them never are one. */
+    /* Encrypted pieces are complete; two are never merged. */
     if (last && str_eq(last->type, type) && last->index == index &&
         !(last->text_key && strcmp(last->text_key, "data") == 0))
         return last;

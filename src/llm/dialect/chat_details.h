@@ -1,8 +1,8 @@
 /*
- * reasoning_details: a list of objects that arrives in pieces and must go back unchanged.
+ * reasoning_details: a list of objects that arrives in pieces and must be sent back unchanged.
  *
- * Pieces of the same type and index that follow each other are one object whose long text (text,
- * summary or data) is joined; of every other member the last value that is not null counts.
+ * Consecutive pieces with the same type and index form one object: its long text (text, summary or
+ * data) is concatenated, and of other members the last non-null value is used.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct json;
 struct chat_detail {
     struct str type;
     int64_t index;
-    const char *text_key; /* NULL: has no long text */
+    const char *text_key; /* NULL = no long text */
     struct buf text;
     VEC(struct chat_member {
         struct str key;
@@ -35,7 +35,7 @@ struct chat_details {
 };
 
 void chat_details_release(struct chat_details *d);
-/* Takes one piece; *ret_text is its readable part, lent by the piece. ERR_TOO_BIG. */
+/* Adds one piece; *ret_text is its readable text, valid as long as the piece. ERR_TOO_BIG. */
 int chat_details_add(struct chat_details *d, const struct json *piece, struct str *ret_text,
                      struct err *err);
 void chat_details_write(const struct chat_details *d, struct buf *out); /* the JSON array */

@@ -1,5 +1,6 @@
 /*
- * The token figures of a chat answer, wherever a server puts them, in Anthropic's meaning.
+ * Token counts of a chat answer, from any of the places where servers put them, converted to
+ * Anthropic's definitions.
  */
 #pragma once
 
@@ -9,7 +10,7 @@ struct json;
 struct reply;
 
 struct chat_figures {
-    int64_t prompt; /* including the cached part; -1: unknown, as in all of them */
+    int64_t prompt; /* including the cached part; -1 = unknown, in all fields */
     int64_t completion;
     int64_t cached;
     int64_t written;
@@ -18,8 +19,8 @@ struct chat_figures {
 
 #define CHAT_FIGURES_INIT ((struct chat_figures){-1, -1, -1, -1, -1})
 
-/* A usage object; a figure it does not have keeps its value. NULL is fine. */
+/* Reads a usage object; counts that it does not have are unchanged. usage may be NULL. */
 void chat_figures_usage(struct chat_figures *f, const struct json *usage);
-/* llama.cpp's timings: for what usage leaves open. */
+/* Reads llama.cpp's timings for counts that usage does not have. */
 void chat_figures_timings(struct chat_figures *f, const struct json *timings);
 void chat_figures_tell(const struct chat_figures *f, struct reply *reply);

@@ -1,5 +1,6 @@
 /*
- * What one message is in the JSON of chat completions. Runs on the thread of the agent that asks.
+ * The JSON of one message for chat completions. Runs on the thread of the agent that makes the
+ * request.
  */
 #include "llm/dialect/chat_piece.h"
 
@@ -21,7 +22,7 @@ struct piece_writer {
     struct arena arena; /* provider_data being read */
 };
 
-/* The id a call has on the wire: the vendor's own, else ours. */
+/* The id of a call in the request: the vendor's own, else ours. */
 static struct str call_id(struct piece_writer *c, const struct block *call, struct str ours,
                           char space[static SHORT_ID_LEN])
 {
@@ -40,7 +41,7 @@ static struct str call_id(struct piece_writer *c, const struct block *call, stru
     return str_make(space, SHORT_ID_LEN);
 }
 
-/* An image or document that this server takes as it is. */
+/* Whether the server accepts this image or document. */
 static bool takes(const struct piece_writer *c, const struct block *b)
 {
     if (b->kind == BLOCK_DOCUMENT && !(b->data.len && (c->server->habits & CHAT_FILES)))
@@ -129,7 +130,7 @@ static void write_part(struct piece_writer *c, struct jw *w, const struct block 
     }
 }
 
-/* Has to go into a content array rather than into a string. */
+/* True for content that cannot be part of a string. */
 static bool is_media(const struct piece_writer *c, const struct block *b)
 {
     return (b->kind == BLOCK_IMAGE || b->kind == BLOCK_DOCUMENT) && !b->text.len && takes(c, b);
@@ -145,7 +146,7 @@ static void write_results(struct piece_writer *c, struct jw *w, size_t at)
             write_result(c, w, at, &m->blocks[i]);
 }
 
-/* The rest of it as one string. */
+/* The remaining blocks as one string. */
 static void write_text(struct piece_writer *c, struct jw *w, const struct message *m)
 {
     bool first = true;
@@ -170,7 +171,7 @@ static void write_text(struct piece_writer *c, struct jw *w, const struct messag
     jw_str_end(w);
 }
 
-/* The rest of it as parts; the images of tool results come first, next to their results. */
+/* The remaining blocks as parts; images of tool results first, next to their results. */
 static void write_parts(struct piece_writer *c, struct jw *w, const struct message *m)
 {
     for (size_t i = 0; i < m->len; i++) {
@@ -226,7 +227,7 @@ static void write_user(struct piece_writer *c, size_t at, struct buf *out)
     chat_piece_add_inside(out, &json);
 }
 
-/* Under which name this block's thinking came in, when it came from this provider and family. */
+/* The field that this block's thinking came in, if it is from this provider and family. */
 static struct str reasoning_field(struct piece_writer *c, const struct block *b)
 {
     if (b->kind != BLOCK_THINKING)
@@ -234,7 +235,7 @@ static struct str reasoning_field(struct piece_writer *c, const struct block *b)
     return json_get_str(block_data(b, c->req->model, &c->arena), "field");
 }
 
-/* Reasoning that came as a list of details goes back as that list, wherever it was put. */
+/* Reasoning that came as a list of details is sent back as that list. */
 static const struct json *reasoning_details(struct piece_writer *c, const struct message *m)
 {
     for (size_t i = 0; i < m->len; i++) {
@@ -259,7 +260,7 @@ static void write_reasoning(struct piece_writer *c, struct jw *w, const struct m
     }
     for (size_t i = 0; i < m->len && !field.len; i++)
         field = reasoning_field(c, &m->blocks[i]);
-    if (str_is(field, "content")) /* went back as content already */
+    if (str_is(field, "content")) /* already sent back as content */
         return;
     if (!calls && (c->server->habits & CHAT_REASONING_WITH_CALLS))
         return;
@@ -308,7 +309,7 @@ static void write_content(struct piece_writer *c, struct jw *w, const struct mes
             return;
         }
     }
-    jw_str_begin(w); /* "" beside calls, never null: some servers demand it */
+    jw_str_begin(w); /* "" with calls, never null: some servers require it */
     for (size_t i = 0; i < m->len; i++) {
         const struct block *b = &m->blocks[i];
 
@@ -339,7 +340,7 @@ static void write_call(struct piece_writer *c, struct jw *w, const struct block 
     wire_name(w, b->name);
     jw_kstr(w, "arguments", buf_str(&input));
     jw_object_end(w);
-    if (extra) /* where Google's OpenAI door keeps its thought signatures */
+    if (extra) /* Google's OpenAI-compatible API keeps thought signatures there */
         jw_kjson(w, "extra_content", extra);
     jw_object_end(w);
 }

@@ -1,14 +1,14 @@
 /*
- * What one message is in the JSON of chat completions.
+ * The JSON of one message for chat completions.
  *
- * Our messages are Anthropic-shaped, theirs are not: one user message of ours can be several `tool`
- * messages and a user message, and neighbouring user messages must become one, because many chat
- * templates insist on alternating roles. So a piece is not always a message. Of an assistant it is
- * the whole object, or empty when there is nothing this dialect can say. Of a user it is the `tool`
- * objects, a NUL, and the content in one of two forms, which the run of user messages it stands in
- * puts together (openai_chat_messages.c):
+ * Our messages have Anthropic's structure: one user message can become several `tool` messages and
+ * a user message, and adjacent user messages must be merged, because many chat templates require
+ * alternating roles. Therefore a piece is not always a message. For an assistant message it is the
+ * whole object, or empty if this dialect cannot express anything of it. For a user message it is
+ * the `tool` objects, a NUL, and the content in one of two forms, which openai_chat_messages.c
+ * combines for adjacent user messages:
  *
- *   T  the inside of one JSON string (only text: the form that every server knows)
+ *   T  the inside of one JSON string (only text: all servers accept this)
  *   P  elements of a content array (text and images)
  */
 #pragma once
@@ -19,9 +19,9 @@ struct buf;
 struct chat_server;
 struct llm_request;
 
-/* Of message number `at`. */
+/* Writes the piece of message number `at`. */
 void chat_piece_write(const struct llm_request *req, const struct chat_server *server, size_t at,
                       struct buf *out);
 
-/* What stands between the outer brackets or quotes of a JSON text. */
+/* Appends what is between the outer brackets or quotes of a JSON text. */
 void chat_piece_add_inside(struct buf *out, const struct buf *json);

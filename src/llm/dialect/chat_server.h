@@ -1,8 +1,9 @@
 /*
- * The servers that speak chat completions, and in what each of them differs.
+ * The servers that offer chat completions, and their differences.
  *
- * One row per server, found by the provider's name, else by the model's: a model at a gateway keeps
- * most of its habits. To add one: a row in chat_server.c, and its requests in the test.
+ * One row per server, found by the provider's name, else by the model's, because a model behind a
+ * gateway keeps most of its properties. To add one: a row in chat_server.c, and its requests in the
+ * test.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 
 struct model;
 
-/* How thinking is switched, beside reasoning_effort. */
+/* How thinking is switched on and off, besides reasoning_effort. */
 enum chat_switch {
     SWITCH_NONE,
     SWITCH_TYPE,     /* thinking:{type:"enabled|disabled"} */
@@ -20,14 +21,15 @@ enum chat_switch {
 };
 
 enum chat_habit {
-    CHAT_SHORT_IDS = 1 << 0,            /* tool ids are nine letters and digits */
-    CHAT_AUTO_CHOICE = 1 << 1,          /* knows no tool_choice but auto */
-    CHAT_TOOL_STREAM = 1 << 2,          /* streams arguments only when asked to */
-    CHAT_CALLS_NEED_REASONING = 1 << 3, /* a turn with calls and no reasoning_content is refused */
-    CHAT_REASONING_WITH_CALLS = 1 << 4, /* reasoning goes back only beside calls */
-    CHAT_PROGRESS = 1 << 5,             /* reports prompt progress when asked to */
-    CHAT_SILENT_OVERFLOW = 1 << 6,      /* a prompt over the window is cut without an error */
-    CHAT_FILES = 1 << 7,                /* takes documents as they are */
+    CHAT_SHORT_IDS = 1 << 0,   /* tool ids are nine letters and digits */
+    CHAT_AUTO_CHOICE = 1 << 1, /* supports no tool_choice but auto */
+    CHAT_TOOL_STREAM = 1 << 2, /* streams arguments only if requested */
+    CHAT_CALLS_NEED_REASONING =
+        1 << 3, /* rejects a turn with calls but without reasoning_content */
+    CHAT_REASONING_WITH_CALLS = 1 << 4, /* reasoning is sent back only together with calls */
+    CHAT_PROGRESS = 1 << 5,             /* reports prompt progress if requested */
+    CHAT_SILENT_OVERFLOW = 1 << 6,      /* silently truncates a prompt larger than the window */
+    CHAT_FILES = 1 << 7,                /* accepts documents */
 };
 
 struct chat_server {

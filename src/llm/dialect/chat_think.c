@@ -1,6 +1,7 @@
 /*
- * <think>…</think> at the start of an answer. A buffer holds text that is still undecided; each
- * state takes from its front as much as it can. Runs on the thread of the agent that asked.
+ * Separates <think>…</think> at the start of an answer. A buffer holds text that is still
+ * undecided; each state consumes as much as it can from its front. Runs on the thread of the agent
+ * that made the call.
  */
 #include "llm/dialect/chat_think.h"
 
@@ -18,7 +19,7 @@ void chat_think_release(struct chat_think *t)
     buf_release(&t->held);
 }
 
-/* Tells the first n bytes held and lets them go. */
+/* Emits and removes the first n held bytes. */
 static int tell(struct chat_think *t, enum block_kind kind, size_t n, struct err *err)
 {
     if (n && t->fn(kind, str_first(buf_str(&t->held), n), t->arg, err) < 0)
@@ -37,7 +38,7 @@ static size_t space_len(struct str s)
     return n;
 }
 
-/* How many bytes at the end of s may be the start of the tag. */
+/* How many bytes at the end of s could be the start of the tag. */
 static size_t tag_begun(struct str s, struct str tag)
 {
     for (size_t n = s.len < tag.len ? s.len : tag.len - 1; n; n--)
@@ -46,7 +47,7 @@ static size_t tag_begun(struct str s, struct str tag)
     return 0;
 }
 
-/* One state's share; *ret_more says whether the next state should take the rest. */
+/* Handles one state; *ret_more says whether the next state continues. */
 static int step(struct chat_think *t, bool *ret_more, struct err *err)
 {
     struct str held = buf_str(&t->held);

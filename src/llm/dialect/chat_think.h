@@ -1,10 +1,9 @@
 /*
- * <think>…</think> at the start of an answer, told apart from the answer.
+ * Separates <think>…</think> at the start of an answer from the answer.
  *
- * Servers that do not know their model's template leave its thinking in the text. Only a tag that
- * opens the answer counts: further on it is a model writing about tags. Tags may be cut at any
- * byte; white space around them is dropped. No more than a tag or a little white space is ever held
- * back.
+ * Some servers leave a model's thinking in its text. Only a tag at the very start counts: later
+ * ones are text about tags. Tags may be split at any byte; white space around them is dropped. At
+ * most a tag or a little white space is held back.
  */
 #pragma once
 
@@ -18,7 +17,7 @@ typedef int (*chat_think_fn)(enum block_kind kind, struct str text, void *arg, s
 
 struct chat_think {
     enum {
-        THINK_START,  /* nothing but white space so far */
+        THINK_START,  /* only white space so far */
         THINK_OPENED, /* after the opening tag */
         THINK_INSIDE,
         THINK_CLOSED, /* after the closing tag */
@@ -32,5 +31,5 @@ struct chat_think {
 void chat_think_init(struct chat_think *t, chat_think_fn fn, void *arg);
 void chat_think_release(struct chat_think *t);
 int chat_think_feed(struct chat_think *t, struct str text, struct err *err);
-/* Emits the held text, unless it is white space. More may still be fed. */
+/* Emits held text unless it is white space. More may be fed afterwards. */
 int chat_think_end(struct chat_think *t, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * The table of dialects. Constant; any thread may look.
+ * The table of dialects. Constant; any thread.
  */
 #include "llm/dialect/dialect.h"
 

@@ -1,10 +1,10 @@
 /*
- * A dialect: how to ask one family of servers, and how to read their answers.
+ * A dialect: how to write requests to one family of servers and how to read their answers.
  *
- * One file per dialect (provider_anthropic.c, …), one row in dialect.c. A dialect is pure: bytes
- * in, bytes out, no network, no clock, no environment; so that it can be fuzzed and replayed. To
- * add one: write the file, add the row, add its decoder to tests/fuzz and its replies to
- * tests/fake; the dialects test fails while one of these is missing.
+ * One file per dialect (provider_anthropic.c, …), one row in dialect.c. A dialect is pure: no
+ * network, clock or environment, so that it can be fuzzed and replayed. To add one: write the file,
+ * add the row, add its decoder to tests/fuzz and its replies to tests/fake; the dialects test fails
+ * while one of these is missing.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct model;
 struct reply;
 
 enum thinking {
-    THINKING_DEFAULT, /* adaptive where the model has it, else a budget, else nothing */
+    THINKING_DEFAULT, /* adaptive if the model supports it, else a budget, else none */
     THINKING_OFF,
     THINKING_BUDGET, /* thinking_budget tokens */
 };
@@ -46,41 +46,42 @@ struct llm_tool {
     struct str name;
     struct str description;
     struct str schema; /* JSON text */
-    bool is_clean;     /* which is an object as jw writes it (JW_CLEAN), to be sent as it is */
-    struct str description_json; /* the description as jw writes it; empty: not cached */
+    bool is_clean;     /* it is an object in the form of jw (JW_CLEAN) and is sent unchanged */
+    struct str description_json; /* the description as JSON by jw; empty = not cached */
 };
 
-/* The provider shall search the web itself while it answers. */
+/* Lets the provider search the web while it answers. */
 struct llm_search {
-    const struct strv *allowed; /* domains; NULL: all. Only one of the two may be given. */
+    const struct strv *allowed; /* domains; NULL = all. Only one of the two lists may be set. */
     const struct strv *blocked;
-    int max_uses; /* 0: the provider's */
+    int max_uses; /* 0 = the provider's default */
 };
 
 struct llm_request {
     const struct model *model;
-    struct str system;      /* the stable part */
-    struct str system_json; /* as jw writes it (JW_CLEAN); empty: not cached */
+    struct str system;      /* the constant part */
+    struct str system_json; /* as JSON by jw (JW_CLEAN); empty = not cached */
     const struct llm_tool *tools;
     size_t tool_count;
-    const struct llm_search *search; /* NULL: no; only where the dialect searches */
-    struct message *const *messages; /* roles as they come; a dialect merges or splits as it must */
+    const struct llm_search *search; /* NULL = no search; only if the dialect supports it */
+    struct message *const
+        *messages; /* in any order of roles; the dialect merges or splits as needed */
     size_t message_count;
-    /* Requests with the same epoch have the same messages, and more after them, except the last; so
-     * a dialect may cache more than single messages. 0: nothing is promised. */
+    /* Two requests with the same epoch share all messages but the last of the earlier one, so a
+     * dialect may cache more than single messages. 0 = no such guarantee. */
     uint64_t epoch;
-    struct str tail;    /* stands after the history and the last cache breakpoint; may be empty */
+    struct str tail;    /* text after the history and the last cache breakpoint; may be empty */
     int64_t max_tokens; /* 0: the model's default */
     enum effort effort;
     enum thinking thinking;
     int64_t thinking_budget;
-    bool show_thinking; /* ask for readable summaries */
+    bool show_thinking; /* request readable summaries */
     enum cache_ttl cache;
     enum tool_choice choice;
     struct str choice_name;
     bool no_parallel_calls;
-    struct str output_schema; /* JSON schema for the answer; empty: none */
-    struct str user_id;       /* opaque; empty: not sent */
+    struct str output_schema; /* JSON schema for the answer; may be empty */
+    struct str user_id;       /* opaque; empty = not sent */
     bool no_stream;
     bool no_stream_options; /* set after a server refused them */
 };
@@ -89,33 +90,33 @@ struct decoder;
 
 struct dialect {
     const char *name; /* "anthropic", "openai-chat", "openai-responses", "gemini" */
-    /* Knows llm_request.search. Results come in the vendor's form: citations of text blocks
-     * (block.raw), blocks of other kinds. */
+    /* Supports llm_request.search. Results come in the vendor's form: citations of text blocks
+     * (block.raw) and blocks of other kinds. */
     bool searches;
-    bool filters_blocked; /* and takes search.blocked; search.allowed all but Gemini's take */
+    bool filters_blocked; /* supports search.blocked; all but Gemini support search.allowed */
 
     /* Path and query after the base URL, e.g. "/v1/messages". */
     void (*path)(const struct llm_request *req, struct buf *out);
-    /* Headers beside content-type; key may be empty. bearer: it is a token, not an API key. */
+    /* Headers besides content-type; key may be empty. bearer: key is a token, not an API key. */
     void (*headers)(const struct llm_request *req, struct str key, bool bearer, struct strv *out);
     int (*body)(const struct llm_request *req, struct buf *out, struct err *err);
 
     struct decoder *(*decoder_new)(const struct llm_request *req, struct reply *reply);
-    /* One server-sent event. ERR_PROTOCOL for what cannot be; an error event of the server fills
-     * *fault and returns -1 with its code. */
+    /* Handles one server-sent event. ERR_PROTOCOL if it is invalid; an error event of the server
+     * fills *fault and returns -1 with its code. */
     int (*event)(struct decoder *d, struct str name, struct str data, struct llm_fault *fault,
                  struct err *err);
-    /* The body ended. Finishes the reply where the dialect has no terminal event; -1 with
-     * ERR_PROTOCOL when the stream was cut. */
+    /* The body has ended. Finishes the reply if the dialect has no terminal event; -1 with
+     * ERR_PROTOCOL if the stream was cut. */
     int (*end)(struct decoder *d, struct llm_fault *fault, struct err *err);
-    /* The answer has given its stop reason, and only figures may follow; end() would succeed. NULL
-     * where a last event tells. */
+    /* True if the answer has its stop reason and only figures may follow; end() would succeed. NULL
+     * if the dialect has a terminal event. */
     bool (*is_said)(const struct decoder *d);
-    /* A whole, unstreamed answer. */
+    /* Reads a whole answer that was not streamed. */
     int (*whole)(struct decoder *d, struct str body, struct llm_fault *fault, struct err *err);
     void (*decoder_free)(struct decoder *d);
 
-    /* An answer with status >= 400. retry_after and retry_after_ms are header values. */
+    /* Reads an answer with status >= 400. retry_after and retry_after_ms are header values. */
     void (*fault)(int status, struct str body, struct str retry_after, struct str retry_after_ms,
                   struct str should_retry, struct llm_fault *ret);
 };

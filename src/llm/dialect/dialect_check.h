@@ -1,8 +1,8 @@
 /*
- * For tests of dialects: plays streams into a decoder and writes down what came out; compares
+ * Test helper for dialects: feeds streams to a decoder and prints the result as text; compares
  * request bodies as JSON values.
  *
- * In all texts of a row ' stands for ", so that JSON stays readable; a stream has one event a line.
+ * In a row's texts ' stands for ", for readability; a stream has one event per line.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct body_case {
     const char *label;
     struct llm_request req; /* model and messages are filled in */
     const struct model *model;
-    const char *messages; /* list, as message_parse() reads them; NULL: one user saying "hi" */
+    const char *messages; /* list for message_parse(); NULL = one user message "hi" */
     const char *path;     /* into the body; "" is the whole */
     const char *expect;   /* NULL: absent */
 };
@@ -90,8 +90,8 @@ static inline void dialect_check_data(const struct message *m, struct buf *out)
     }
 }
 
-/* The events as event_check.h writes them, then provider_data; or, when the stream fails, "ERROR"
- * and the fault or the error. */
+/* The events as written by event_check.h, then provider_data; if the stream fails, "ERROR" and the
+ * fault or error. */
 static inline void dialect_check_play(const struct dialect *dialect, const struct llm_request *req,
                                       struct str lines, bool whole, struct buf *out)
 {
@@ -210,7 +210,7 @@ static inline void dialect_check_body(const struct dialect *dialect, const struc
     req.message_count = history.list.len;
     if (dialect->body(&req, &first, &err) < 0)
         fail_msg("%s: %s", row->label, err.text);
-    /* From what the messages remember, a second body is the same. */
+    /* The second body is made from cached JSON and must be the same. */
     if (dialect->body(&req, &second, &err) < 0 || !str_eq(buf_str(&first), buf_str(&second)))
         fail_msg("%s: the second body differs\n%s\n%s", row->label, buf_cstr(&first),
                  buf_cstr(&second));

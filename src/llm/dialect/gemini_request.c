@@ -1,9 +1,9 @@
 /*
- * Gemini: the request.
+ * Gemini requests.
  *
- * Each message remembers the parts it is made of; neighbours of one role share a content, because
- * the answers to parallel calls must stand together in one. Runs on the thread of the agent that
- * asks.
+ * Each message keeps the JSON of its parts. Adjacent messages of one role share a content, because
+ * the results of parallel calls must be in one. Runs on the thread of the agent that makes the
+ * request.
  */
 #include "llm/dialect/gemini.h"
 
@@ -15,10 +15,10 @@
 #include "llm/message.h"
 #include "llm/model.h"
 
-/* What Google takes in place of a signature on a call that its models did not make. */
+/* Accepted by Google instead of a signature for calls that other models made. */
 #define NO_SIGNATURE "skip_thought_signature_validator"
 
-/* Thinking budgets of the 2.5 models for the efforts that others know. */
+/* Thinking budgets of 2.5 models for effort levels. */
 static const int64_t effort_budgets[] = {
     [EFFORT_MINIMAL] = 512, [EFFORT_LOW] = 2048,    [EFFORT_MEDIUM] = 8192,
     [EFFORT_HIGH] = 24576,  [EFFORT_XHIGH] = 24576, [EFFORT_MAX] = 24576,
@@ -43,7 +43,7 @@ static void write_text(struct jw *w, struct str text)
     jw_object_end(w);
 }
 
-/* A text, image or document of a user or of a tool. */
+/* A text, image or document of a user or a tool. */
 static void write_input(struct wire_writer *c, const struct block *b)
 {
     struct jw *w = c->w;
@@ -83,7 +83,7 @@ static void write_result(struct wire_writer *c, size_t at, const struct block *b
     jw_object(w);
     jw_key(w, "functionResponse");
     jw_object(w);
-    if (id.len) /* older models have none, and match by name and order */
+    if (id.len) /* older models have no ids and match by name and order */
         jw_kstr(w, "id", id);
     jw_key(w, "name");
     wire_name(w, call ? call->name : b->name);
@@ -95,7 +95,7 @@ static void write_result(struct wire_writer *c, size_t at, const struct block *b
     jw_object_end(w);
 }
 
-/* Results first, then their images, then what the user says. */
+/* Results first, then their images, then the user's blocks. */
 static void write_user(struct wire_writer *c, size_t at)
 {
     const struct message *m = c->req->messages[at];
@@ -137,7 +137,7 @@ static void write_call(struct wire_writer *c, const struct block *b, const struc
     jw_object_end(w);
 }
 
-/* A thought without a signature is of no use to the model; another provider's was dropped. */
+/* A thought without a signature is useless to the model, and another provider's was dropped. */
 static void write_said(struct wire_writer *c, const struct block *b, struct str signature)
 {
     bool thought = b->kind == BLOCK_THINKING;
@@ -154,7 +154,7 @@ static void write_said(struct wire_writer *c, const struct block *b, struct str 
     jw_object_end(w);
 }
 
-/* A part of another kind, as it came. */
+/* A part of an unknown kind, unchanged. */
 static void write_kept(struct wire_writer *c, const struct block *b)
 {
     const struct json *v = NULL;
@@ -235,7 +235,7 @@ static void write_contents(const struct llm_request *req, struct jw *w)
             end_content(w);
             open = false;
         } else if (!open && req->messages[i]->role == ROLE_ASSISTANT) {
-            begin_content(w, ROLE_USER); /* a history must start with the user */
+            begin_content(w, ROLE_USER); /* a history must begin with the user */
             write_text(w, STR("Continue."));
             end_content(w);
         }
@@ -311,7 +311,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
     jw_object_end(w);
 }
 
-/* The level of Gemini 3 nearest to the wanted one; NULL: the model's own. */
+/* The Gemini 3 level nearest to the requested one; NULL = the model's default. */
 static const char *thinking_level(const struct llm_request *req)
 {
     enum effort want = req->thinking == THINKING_OFF ? EFFORT_MINIMAL : req->effort;
@@ -336,7 +336,7 @@ static const char *thinking_level(const struct llm_request *req)
     }
 }
 
-/* A budget that is out of the model's range is refused with status 400. */
+/* A budget outside the model's range is rejected with status 400. */
 static int64_t budget_in_range(struct str model, int64_t budget)
 {
     bool pro = str_has(model, STR("-pro"));
@@ -351,11 +351,11 @@ static bool is_thinking_off(const struct llm_request *req)
     return req->thinking == THINKING_OFF || req->effort == EFFORT_NONE;
 }
 
-/* The budget of Gemini 2.5; false: the model's own. */
+/* The Gemini 2.5 budget; false = the model's default. */
 static bool thinking_budget(const struct llm_request *req, int64_t *ret)
 {
     if (is_thinking_off(req)) {
-        /* The pro models always think and refuse 0; this is the least they take. */
+        /* The pro models always think and reject 0; this is their minimum. */
         *ret = str_has(req->model->name, STR("-pro")) ? 128 : 0;
     } else if (req->thinking == THINKING_BUDGET) {
         *ret = budget_in_range(req->model->name, req->thinking_budget);
@@ -381,7 +381,7 @@ static void write_thinking(const struct llm_request *req, struct jw *w)
         jw_kcstr(w, "thinkingLevel", level);
     else if (generation < 3 && thinking_budget(req, &budget))
         jw_ki64(w, "thinkingBudget", budget);
-    /* Without thinking there are none, and asking for them is refused. */
+    /* Without thinking there are no summaries, and requesting them is an error. */
     jw_kbool(w, "includeThoughts", req->show_thinking && budget != 0);
     jw_object_end(w);
 }

@@ -1,6 +1,6 @@
 /*
- * For tests of broken streams: a listener that keeps the valid part of its input. Text that
- * LLM_RETRY made void is gone; the rest at the end must be the answer, once.
+ * Test helper for broken streams: a listener that keeps only valid text. Text that LLM_RETRY
+ * discards is removed; what is left at the end must be the answer, once.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * What the two OpenAI dialects share. The meaning of an error is read from its code, then its type,
- * then its text, and only then from the HTTP status: proxies change the status, rarely the words.
- * Pure; runs on the thread of the agent that asked.
+ * Shared by the two OpenAI dialects. The meaning of an error is read from its code, then its type,
+ * then its text, and last from the HTTP status: proxies change the status, but rarely the text.
+ * Pure; runs on the thread of the agent that made the call.
  */
 #include "llm/dialect/openai.h"
 
@@ -30,7 +30,7 @@ static const struct code_row code_rows[] = {
     {"server_is_overloaded", ERR_RETRY_LATER, .retry = true, .overloaded = true},
     {"slow_down", ERR_RETRY_LATER, .retry = true, .overloaded = true},
     {"overloaded_error", ERR_RETRY_LATER, .retry = true, .overloaded = true},
-    {"unavailable_error", ERR_NETWORK, .retry = true}, /* llama.cpp while it loads the model */
+    {"unavailable_error", ERR_NETWORK, .retry = true}, /* llama.cpp while it is loading the model */
     {"server_error", ERR_NETWORK, .retry = true},
     {"InternalServerError", ERR_NETWORK, .retry = true},
     {"internal_server_error", ERR_NETWORK, .retry = true},
@@ -74,8 +74,8 @@ const struct json *openai_error_in(const struct json *v)
     return NULL;
 }
 
-/* The code, or else the type, is more exact than the status; but what the words were found to mean
- * (a full context, no tools, nothing left to spend) stands. */
+/* The code, or else the type, is more specific than the status. What was recognized from the text
+ * (full context, no tools, no credit left) takes precedence. */
 static void refine(struct llm_fault *f, const struct json *error, int status)
 {
     const struct code_row *row = code_find(json_get_str(error, "code"));
@@ -84,9 +84,9 @@ static void refine(struct llm_fault *f, const struct json *error, int status)
         row = code_find(json_get_str(error, "type"));
     if (!row || f->code == ERR_CONTEXT_FULL || f->code == ERR_UNSUPPORTED || f->code == ERR_QUOTA)
         return;
-    if (row->means == ERR_BAD_INPUT && status) /* says no more than the status does */
+    if (row->means == ERR_BAD_INPUT && status) /* no more specific than the status */
         return;
-    if (row->means == ERR_NETWORK && f->overloaded) /* nor does "server_error" with 529 */
+    if (row->means == ERR_NETWORK && f->overloaded) /* neither is "server_error" with 529 */
         return;
     f->code = row->means;
     f->retry = row->retry;
@@ -103,7 +103,7 @@ void openai_fault(int status, struct str body, struct str retry_after, struct st
     refine(ret, fault_find(body, &arena), status);
     if ((status == 400 || status == 422) && str_has(body, STR("stream_options")))
         ret->drop_stream_options = true;
-    /* OpenAI gives summaries to organizations it has verified, others do not know them. */
+    /* OpenAI gives summaries only to verified organizations; other servers do not support them. */
     if (status == 400 &&
         (str_has(body, STR("reasoning.summary")) || str_has(body, STR("reasoning summaries"))))
         ret->drop_summaries = true;
@@ -124,8 +124,8 @@ int openai_error(const struct json *error, struct llm_fault *fault, struct err *
     if (text.len)
         fault_text(fault, text);
     else if (!fault_message(error).len)
-        fault->text[0] = '\0'; /* only the body is left, which says no more */
-    if (!fault->text[0])       /* nothing that can be read, at least */
+        fault->text[0] = '\0'; /* only the body is left, which has nothing more */
+    if (!fault->text[0])       /* nothing readable */
         fault_text(fault, STR("the server did not say what went wrong"));
     return err_set(err, fault->code, "%s", fault->text);
 }

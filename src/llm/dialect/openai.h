@@ -1,9 +1,9 @@
 /*
- * What the two OpenAI dialects share: headers, and how their servers say no.
+ * Shared by the two OpenAI dialects: headers and error answers.
  *
- * The many servers with these dialects answer errors in many shapes: {"error":{…}},
- * {"error":"text"}, a flat {"object":"error",…}, {"detail":…}, HTML, nothing. One reader takes them
- * all, whether they come with a status or inside a stream that began with 200.
+ * Servers with these dialects report errors in many forms: {"error":{…}}, {"error":"text"}, a flat
+ * {"object":"error",…}, {"detail":…}, HTML, nothing. One reader handles all of them, whether they
+ * come with an error status or inside a stream with status 200.
  */
 #pragma once
 
@@ -22,9 +22,9 @@ void openai_headers(const struct llm_request *req, struct str key, bool bearer, 
 void openai_fault(int status, struct str body, struct str retry_after, struct str retry_after_ms,
                   struct str should_retry, struct llm_fault *ret);
 
-/* The error inside an event or an answer of status 200: the object or text found under "error", or
- * the flat form itself. NULL when v says nothing of the kind. */
+/* The error inside an event or an answer of status 200: the object or text under "error", or the
+ * flat form itself. NULL if v is not an error. */
 const struct json *openai_error_in(const struct json *v);
 
-/* Fills *fault and *err from what openai_error_in() found; returns -1. */
+/* Fills *fault and *err from the result of openai_error_in(); returns -1. */
 int openai_error(const struct json *error, struct llm_fault *fault, struct err *err);

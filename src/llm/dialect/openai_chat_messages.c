@@ -1,6 +1,6 @@
 /*
- * Chat completions: the messages of a request, put together from the pieces that each message
- * remembers (chat_piece.h). Runs on the thread of the agent that asks.
+ * Chat completions: the messages of a request, combined from the stored pieces of each message
+ * (chat_piece.h). Runs on the thread of the agent that makes the request.
  */
 #include "llm/dialect/openai_chat.h"
 
@@ -20,7 +20,7 @@ struct chat_writer {
     struct buf key;
 };
 
-/* A message's JSON, remembered in it. */
+/* A message's JSON, stored in the message. */
 static struct str piece(struct chat_writer *c, size_t at)
 {
     struct message *m = c->req->messages[at];
@@ -75,8 +75,8 @@ static void write_tail(struct chat_run *r, struct str tail)
     run_add(r, 'T', buf_str(&inside));
 }
 
-/* Messages [from, to) stand between two of the assistant's: all their tool messages, then one user
- * message if there is anything to say in it. */
+/* Messages [from, to) are between two assistant messages: writes their tool messages, then one user
+ * message if there is content for it. */
 static void write_run(struct chat_writer *c, struct jw *w, size_t from, size_t to, struct str tail)
 {
     struct chat_run run = {w->out};

@@ -1,7 +1,7 @@
 /*
- * Chat completions: the request, all of it but the messages (openai_chat_messages.c). What differs
- * from server to server comes from the table in chat_server.c; nothing is sent that was not asked
- * for. Runs on the thread of the agent that asks.
+ * Chat completions: the request without its messages (openai_chat_messages.c). Differences between
+ * servers come from the table in chat_server.c; optional fields are sent only when requested. Runs
+ * on the thread of the agent that makes the request.
  */
 #include "llm/dialect/openai_chat.h"
 
@@ -66,7 +66,7 @@ static void write_thinking(const struct llm_request *req, const struct chat_serv
                            struct jw *w)
 {
     bool is_forced = req->tool_count && (req->choice == CHOICE_ANY || req->choice == CHOICE_NAMED);
-    /* Servers with a switch for thinking refuse a forced call while it is on. */
+    /* Servers with a switch for thinking reject a forced call while thinking is on. */
     bool off =
         req->thinking == THINKING_OFF || req->effort == EFFORT_NONE ||
         (is_forced && (server->thinking == SWITCH_TYPE || server->thinking == SWITCH_ENABLE) &&
@@ -74,7 +74,7 @@ static void write_thinking(const struct llm_request *req, const struct chat_serv
     bool on = req->thinking == THINKING_BUDGET && !off;
     enum effort effort = effort_fit(req->model->efforts, off ? EFFORT_NONE : req->effort);
 
-    /* Switched off where there is no such level: the nearest one would still be thinking. */
+    /* Omitted if there is no such level: the nearest one would still think. */
     if (off && effort != EFFORT_NONE && server->thinking != SWITCH_NONE)
         effort = EFFORT_UNSET;
     if (effort != EFFORT_UNSET && server->thinking != SWITCH_OBJECT)

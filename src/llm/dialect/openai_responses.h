@@ -1,8 +1,8 @@
 /*
  * OpenAI Responses, the request. provider_openai_responses.c reads the answers.
  *
- * Nothing is kept at the server (store is false), so every output item goes back as an input item.
- * What our blocks cannot hold of an item travels in provider_data: "id" is the call_id, "item" the
+ * The server stores nothing (store is false), so every output item is sent back as an input item.
+ * What our blocks cannot represent is kept in provider_data: "id" is the call_id, "item" the
  * reasoning item without its id, "custom" marks a call of a custom tool, "phase" and "refusal"
  * belong to text.
  */

@@ -1,10 +1,10 @@
 /*
  * OpenAI Responses: the request.
  *
- * A message of ours becomes a run of input items, which is what each message remembers. The one
- * rule that needs care: a reasoning item must be followed by the item it led to, or the server
- * refuses the whole request. So reasoning is held until an item follows it, and dropped when none
- * does. Runs on the thread of the agent that asks.
+ * Each message becomes a sequence of input items, which the message stores. One rule needs care: a
+ * reasoning item must be followed by the item it led to, or the server rejects the whole request.
+ * So reasoning is held back until an item follows, and dropped if none does. Runs on the thread of
+ * the agent that makes the request.
  */
 #include "llm/dialect/openai_responses.h"
 
@@ -179,8 +179,8 @@ static void write_call_item(struct wire_writer *c, const struct block *b)
     jw_object_end(c->w);
 }
 
-/* The hosted calls known to be welcome without their id. Others are of use only to a server that
- * kept them. */
+/* The hosted calls that are accepted without their id. Others are useful only to a server that
+ * stored them. */
 static bool is_welcome_back(const struct json *item)
 {
     return str_is(json_get_str(item, "type"), "web_search_call");
@@ -198,7 +198,7 @@ static void write_without_id(struct jw *w, const struct json *item)
     jw_object_end(w);
 }
 
-/* A hosted call of this provider, as it came; NULL when it must not go back. */
+/* A hosted call of this provider, unchanged; NULL if it must not be sent back. */
 static const struct json *hosted_item(struct wire_writer *c, const struct block *b)
 {
     const struct json *item = NULL;
@@ -209,7 +209,7 @@ static const struct json *hosted_item(struct wire_writer *c, const struct block 
     return is_welcome_back(item) ? item : NULL;
 }
 
-/* Reasoning that the server can use again: sealed, or its raw text. A summary alone is not. */
+/* Reasoning that the server can use again: encrypted, or its raw text, but not a summary alone. */
 static const struct json *reasoning_item(struct wire_writer *c, const struct block *b)
 {
     const struct json *item = json_get(block_data(b, c->req->model, &c->arena), "item");
@@ -231,7 +231,7 @@ static void write_assistant(struct wire_writer *c, const struct message *m)
         if (reasoning)
             vec_push(&held, reasoning);
         if (b->kind == BLOCK_OTHER && !hosted)
-            held.len = 0; /* the following item was dropped, so this one is too */
+            held.len = 0; /* the following item was dropped, so this one is dropped, too */
         if (!hosted && b->kind != BLOCK_TOOL_USE && !(b->kind == BLOCK_TEXT && b->text.len))
             continue;
 
@@ -307,7 +307,7 @@ static void write_tools(const struct llm_request *req, struct jw *w)
         wire_description(w, &req->tools[i]);
         jw_key(w, "parameters");
         wire_tool_schema(w, &req->tools[i]);
-        jw_kbool(w, "strict", false); /* left out it can mean true, which free schemas fail */
+        jw_kbool(w, "strict", false); /* the default can be true, which rejects free-form schemas */
         jw_object_end(w);
     }
     if (req->search)
@@ -333,7 +333,7 @@ static void write_reasoning(const struct llm_request *req, struct jw *w)
 
     if (req->model->thinking == MODEL_THINKS_NOT)
         return;
-    /* Other models answer with 400 to both. */
+    /* Other models answer both with 400. */
     jw_key(w, "include");
     jw_array(w);
     jw_cstr(w, "reasoning.encrypted_content");

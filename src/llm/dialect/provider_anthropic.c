@@ -1,9 +1,8 @@
 /*
- * The Anthropic Messages API, and the servers that speak it: row, headers, errors. Pure; any
- * thread.
+ * The Anthropic Messages API and compatible servers: row, headers, errors. Pure; any thread.
  *
- * No beta header is ever sent: nothing asked for here needs one, and compatible servers refuse
- * those they do not know.
+ * No beta header is ever sent: nothing used here needs one, and compatible servers reject unknown
+ * ones.
  */
 #include <stdio.h>
 
@@ -29,7 +28,7 @@ static void anthropic_headers(const struct llm_request *req, struct str key, boo
         strv_addf(out, "%s%.*s", bearer ? "authorization: Bearer " : "x-api-key: ", STR_ARG(key));
 }
 
-/* Error types and the status each comes with, where it comes with one. */
+/* Error types and their HTTP status, if they have one. */
 static const struct {
     const char *type;
     int status;

@@ -1,11 +1,11 @@
 /*
  * Gemini: reading the answer.
  *
- * Each event is a whole GenerateContentResponse with the next few parts, and nothing says that the
- * stream is over but its end. So the reasons to stop are noted as they come, and end() decides:
- * complete when there was a finishReason and some output, broken otherwise.
+ * Each event is a whole GenerateContentResponse with the next few parts, and only the end of the
+ * stream marks its end. So stop reasons are noted as they come, and end() decides: complete if
+ * there was a finishReason and some output, broken otherwise.
  *
- * Runs on the thread of the agent that asked. The request is in gemini_request.c.
+ * Runs on the thread of the agent that made the call. The request is in gemini_request.c.
  */
 #include "llm/dialect/gemini.h"
 
@@ -30,8 +30,8 @@ struct decoder {
     struct reply *reply;
     struct arena event; /* the event being read */
     struct gemini_figures figures;
-    enum llm_stop stop; /* STOP_NONE: no finishReason yet */
-    bool is_vague;      /* it was OTHER, which may mean anything */
+    enum llm_stop stop; /* STOP_NONE = no finishReason yet */
+    bool is_vague;      /* it was OTHER, which is unspecific */
     bool said;          /* anything */
 };
 
@@ -66,7 +66,7 @@ static int fail(struct llm_fault *fault, struct err *err, enum err_code code, bo
 
 /* Errors. */
 
-/* A quota that comes back tomorrow is no reason to wait now. */
+/* There is no point in waiting for a daily quota. */
 static bool is_daily_quota(const struct json *details)
 {
     JSON_EACH(details, it) {
@@ -102,7 +102,7 @@ static bool is_bad_key(const struct json *details)
     return false;
 }
 
-/* Sharpens the plain reading of the status by what the error itself says. */
+/* Refines the interpretation of the status with what the error says. */
 static void refine(const struct json *error, struct llm_fault *f)
 {
     const struct json *details = json_get(error, "details");
@@ -147,7 +147,7 @@ static void fault(int status, struct str body, struct str retry_after, struct st
         ret->retry = false;
 }
 
-/* An error inside an answer that began with 200. */
+/* An error inside an answer that began with status 200. */
 static int fail_by_error(const struct json *error, struct llm_fault *f, struct err *err)
 {
     int64_t status = json_get_i64(error, "code", 0);
@@ -161,8 +161,8 @@ static int fail_by_error(const struct json *error, struct llm_fault *f, struct e
 
 /* Parts. */
 
-/* Text and thoughts. A signed part is a separate block: merged with its neighbours, the signature
- * would no longer fit. */
+/* Text and thoughts. A signed part is a block of its own, because merging it with others would
+ * invalidate the signature. */
 static int read_text(struct decoder *d, struct str text, bool thought, const struct json *signature,
                      struct err *err)
 {
@@ -171,7 +171,7 @@ static int read_text(struct decoder *d, struct str text, bool thought, const str
     if (!text.len) {
         if (!signature)
             return 0;
-        /* It follows a part, and stays an empty part when it goes back. */
+        /* It belongs after a part, and is sent back as an empty part. */
         if (reply_close(d->reply, err) < 0)
             return -1;
         reply_data_last(d->reply, "trailingSignature", json_raw(signature));
@@ -209,8 +209,7 @@ static int read_call(struct decoder *d, const struct json *call, const struct js
     return reply_close(d->reply, err);
 }
 
-/* Code run at the server, images, and future kinds: kept whole, with the type that every block of
- * ours has. */
+/* Code run at the server, images, and future kinds: kept whole, as a block of type gemini_part. */
 static int keep_part(struct decoder *d, const struct json *part, struct err *err)
 {
     CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT);
@@ -247,7 +246,7 @@ static int read_part(struct decoder *d, const struct json *part, struct err *err
 
 struct reason_row {
     const char *reason;
-    enum llm_stop stop; /* STOP_NONE: a bad call, worth another try */
+    enum llm_stop stop; /* STOP_NONE: an invalid call, worth a retry */
 };
 
 static const struct reason_row reason_rows[] = {
@@ -270,7 +269,7 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
 {
     if (!reason.len || str_is(reason, "FINISH_REASON_UNSPECIFIED"))
         return 0;
-    d->stop = STOP_END_TURN; /* OTHER, and unknown words */
+    d->stop = STOP_END_TURN; /* OTHER, and unknown reasons */
     d->is_vague = true;
     for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
         if (!str_is(reason, reason_rows[i].reason))
@@ -283,7 +282,7 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
     return 0;
 }
 
-/* Comes with several events: a figure missing in a later one keeps its last value. */
+/* Several events have figures; one that is missing in a later event keeps its value. */
 static void read_usage(struct decoder *d, const struct json *usage)
 {
     struct gemini_figures *f = &d->figures;
@@ -305,8 +304,8 @@ static void read_usage(struct decoder *d, const struct json *usage)
                                               .known = true});
 }
 
-/* The sources of the answer: pages that Google's search found. Comes after the text; a signature
- * may have closed its block already. */
+/* The sources of the answer: pages found by Google's search. They come after the text, whose block
+ * a signature may have closed already. */
 static void read_grounding(struct decoder *d, const struct json *grounding)
 {
     const struct json *chunks = json_get(grounding, "groundingChunks");
@@ -384,7 +383,7 @@ static bool is_said(const struct decoder *d)
     return d->stop != STOP_NONE;
 }
 
-/* One answer, or the list of them that a stream without alt=sse is. */
+/* One answer, or a list of them, which a stream without alt=sse is. */
 static int whole(struct decoder *d, struct str body, struct llm_fault *f, struct err *err)
 {
     const struct json *v = NULL;

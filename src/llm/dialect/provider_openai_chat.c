@@ -1,12 +1,12 @@
 /*
- * OpenAI Chat Completions, and the many servers that speak it: reading the answer.
+ * OpenAI Chat Completions and the many compatible servers: reading the answer.
  *
- * Chunks carry pieces of text, reasoning and calls without saying where one ends, so everything
- * goes to the reply piece by piece (reply_say(), reply_call()) and the reply sorts it into blocks.
- * This file decides which call a piece belongs to, where this server keeps its reasoning and its
- * figures, and when the answer is complete: a finish_reason must have come, [DONE] need not.
+ * Chunks have pieces of text, reasoning and calls without marking their ends, so everything is
+ * passed on piece by piece (reply_say(), reply_call()) and the reply builds blocks. This file
+ * decides which call a piece belongs to, where this server puts reasoning and figures, and when the
+ * answer is complete: a finish_reason is required, [DONE] is not.
  *
- * Runs on the thread of the agent that asked. The request is in openai_chat_request.c.
+ * Runs on the thread of the agent that made the call. The request is in openai_chat_request.c.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -32,7 +32,7 @@ struct piece_call {
     int64_t index; /* the server's, or NO_INDEX */
     struct str id; /* the server's, or empty */
     bool named;
-    size_t chunk; /* the last one that had a piece of it */
+    size_t chunk; /* the last chunk with a piece of it */
 };
 
 struct decoder {
@@ -47,8 +47,8 @@ struct decoder {
     struct chat_details details;
     struct chat_figures figures;
     enum llm_stop stop;
-    bool has_reason; /* a finish_reason came */
-    bool is_unclear; /* the reason is not one that is known */
+    bool has_reason; /* there was a finish_reason */
+    bool is_unclear; /* the reason is unknown */
     bool refused;
     bool said; /* anything */
     bool has_deltas;
@@ -84,7 +84,7 @@ static const struct reason_row reason_rows[] = {
     {"insufficient_system_resource", STOP_NONE, ERR_RETRY_LATER, .overloaded = true},
 };
 
-/* Readable reasoning, first that is not empty. */
+/* Fields with readable reasoning; the first non-empty one is used. */
 static const char *const reasoning_fields[] = {"reasoning_content", "reasoning", "reasoning_text"};
 
 static int say(enum block_kind kind, struct str text, void *arg, struct err *err)
@@ -119,7 +119,7 @@ static void decoder_free(struct decoder *d)
     free(d);
 }
 
-/* Thinking that has to go back under the name it came with. */
+/* Thinking must be sent back in the field that it came in. */
 static int say_reasoning(struct decoder *d, struct str text, const char *field, struct err *err)
 {
     bool is_new = !reply_is_open(d->reply, BLOCK_THINKING);
@@ -130,7 +130,7 @@ static int say_reasoning(struct decoder *d, struct str text, const char *field, 
         return 0;
     if (say(BLOCK_THINKING, text, d, err) < 0)
         return -1;
-    if (!field || !is_new) /* said once per block, not once per delta */
+    if (!field || !is_new) /* stored once per block, not per delta */
         return 0;
     n = snprintf(json, sizeof(json), "\"%s\"", field);
     reply_data(d->reply, "field", str_make(json, (size_t)n));
@@ -225,11 +225,11 @@ static struct piece_call *find_call(struct decoder *d, int64_t index, struct str
     for (size_t i = d->calls.len; i-- > 0 && !call;)
         if (index == NO_INDEX || d->calls.ptr[i].index == index)
             call = &d->calls.ptr[i];
-    /* At some servers the index is missing or always 0; a new id tells the calls apart. */
+    /* Some servers send no index or always 0; a new id then separates the calls. */
     if (!call || (id.len && call->id.len))
         return NULL;
-    /* Without ids: two names in one chunk, or a name with arguments after complete ones. A name
-     * alone may be the old one repeated. */
+    /* Without ids, a new call is: a second name in one chunk, or a name with arguments after
+     * complete arguments. A name alone may be a repetition. */
     if (name.len && call->chunk == d->chunk)
         return NULL;
     if (name.len && has_arguments && reply_call_is_complete(d->reply, call_key(d, call)))
@@ -244,7 +244,7 @@ static int read_call(struct decoder *d, const struct json *piece, const struct j
     const struct json *extra = json_get(piece, "extra_content");
     struct str id = json_get_str(piece, "id");
     struct str name = json_get_str(function, "name");
-    /* An object where a string belongs counts as its text. */
+    /* An object instead of a string counts as its text. */
     struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments);
     int64_t index = json_get_i64(piece, "index", NO_INDEX);
     struct piece_call *call = find_call(d, index, id, name, str_trim(text).len > 0);
@@ -274,7 +274,7 @@ static int read_calls(struct decoder *d, const struct json *delta, struct err *e
     const struct json *calls = json_get(delta, "tool_calls");
     const struct json *legacy = json_get(delta, "function_call");
 
-    /* White space before the first call is no answer; anything else held back is. */
+    /* White space before the first call is dropped; any other held text is part of the answer. */
     if ((json_len(calls) || legacy) && d->think.state == THINK_START &&
         chat_think_end(&d->think, err) < 0)
         return -1;
@@ -307,7 +307,7 @@ static int read_reason(struct decoder *d, struct str reason, struct llm_fault *f
     if (!reason.len)
         return 0;
     d->has_reason = true;
-    d->stop = STOP_END_TURN; /* an unknown reason still ends the answer */
+    d->stop = STOP_END_TURN; /* an unknown reason also ends the answer */
     d->is_unclear = true;
     for (size_t i = 0; i < ARRAY_LEN(reason_rows); i++) {
         const struct reason_row *row = &reason_rows[i];
@@ -332,7 +332,7 @@ static int read_choice(struct decoder *d, const struct json *choice, struct llm_
 {
     const struct json *delta = json_get(choice, "delta");
 
-    /* A whole answer, streamed or not; after deltas it is their text, once more. */
+    /* A whole answer, streamed or not; after deltas it repeats their text. */
     if (json_is(delta, JSON_OBJECT))
         d->has_deltas = true;
     else
@@ -390,7 +390,7 @@ static void attach_details(struct decoder *d)
     reply_data(d->reply, "reasoning_details", buf_str(&json));
 }
 
-/* What the figures say about an answer that stopped. */
+/* Corrects the stop reason by the figures. */
 static enum llm_stop final_stop(const struct decoder *d)
 {
     const struct chat_figures *f = &d->figures;
@@ -402,13 +402,13 @@ static enum llm_stop final_stop(const struct decoder *d)
         return STOP_CONTEXT_FULL;
     if (window > 0 && d->stop == STOP_MAX_TOKENS && f->prompt > 0 &&
         f->prompt + (f->completion > 0 ? f->completion : 0) >= window)
-        return STOP_CONTEXT_FULL; /* "length" has both meanings */
+        return STOP_CONTEXT_FULL; /* "length" means both */
     if (d->stop == STOP_TOOL_USE && !reply_has_calls(d->reply))
         return STOP_END_TURN;
     return d->stop;
 }
 
-/* done: the server said [DONE], which counts as a reason when an answer came before it. */
+/* done: the server sent [DONE], which counts as a stop reason if there was an answer. */
 static int finish(struct decoder *d, bool done, struct err *err)
 {
     if (chat_think_end(&d->think, err) < 0)

@@ -1,10 +1,10 @@
 /*
  * OpenAI Responses: reading the answer.
  *
- * Each event is a row of a table: what it does to the output items (responses_output.c), or how it
- * ends the response. The stream is complete only with a terminal event.
+ * A table maps each event to its effect on the output items (responses_output.c) or to the end of
+ * the response. The stream is complete only with a terminal event.
  *
- * Runs on the thread of the agent that asked. The request is in openai_responses_request.c.
+ * Runs on the thread of the agent that made the call. The request is in openai_responses_request.c.
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -76,8 +76,8 @@ static int start(struct decoder *d, const struct json *response, struct err *err
     return reply_start(d->reply, STR(""), json_get_str(response, "model"), err);
 }
 
-/* completed or incomplete (which some servers report only in the status). Items not reported one by
- * one are in the response. */
+/* Completed or incomplete (which some servers report only in the status). Items that were not
+ * reported one by one are in the response. */
 static int finish(struct decoder *d, const struct json *response, bool complete, struct err *err)
 {
     const struct json *output = json_get(response, "output");
@@ -201,7 +201,7 @@ static int on_failed(struct decoder *d, const struct response_event *e, struct e
 
 static int on_completed(struct decoder *d, const struct response_event *e, struct err *err)
 {
-    /* Some servers end every stream so, and say only inside that it failed. */
+    /* Some servers end every stream like this and report a failure only inside the event. */
     if (json_len(json_path(e->v, "response.error")))
         return on_failed(d, e, err);
     return finish(d, json_get(e->v, "response"), /*complete=*/true, err);
@@ -212,7 +212,7 @@ static int on_incomplete(struct decoder *d, const struct response_event *e, stru
     return finish(d, json_get(e->v, "response"), /*complete=*/false, err);
 }
 
-/* Everything not listed is progress of hosted tools, or says what output_item.done says again. */
+/* Events that are not listed report progress of hosted tools, or repeat output_item.done. */
 static const struct handler_row {
     const char *type;
     handler_fn run;

@@ -45,7 +45,7 @@ static bool is_same_json(struct str a, struct str b)
            json_parse(&arena, b, &vb, /*ret_info=*/NULL, /*err=*/NULL) == 0 && json_equal(va, vb);
 }
 
-/* The whole of the current block, as the server finally says it is. */
+/* Sets the final text of the current block as the server reports it. */
 static int settle(struct responses_output *o, struct str text, struct err *err)
 {
     struct str said = reply_so_far(o->reply);
@@ -54,11 +54,11 @@ static int settle(struct responses_output *o, struct str text, struct err *err)
         return 0;
     if (str_starts(text, said))
         return reply_delta(o->reply, str_from(text, said.len), err);
-    /* The finished text is the one that counts: there are servers that trim it. */
+    /* The final text wins; some servers trim it. */
     if (reply_is_open(o->reply, BLOCK_TEXT))
         return reply_replace(o->reply, text, err);
-    /* Some servers write the arguments anew, with other white space. Any other difference matters:
-     * the call that runs would not be the one that was streamed. */
+    /* Some servers reformat the arguments. Any other difference matters: the call that runs would
+     * not be the one that was streamed. */
     if (is_same_json(text, said))
         return 0;
     return err_set(err, ERR_PROTOCOL, "the finished item is not what its deltas said");
@@ -110,7 +110,7 @@ static void make_live(struct responses_output *o, int64_t index)
     o->phase[0] = '\0';
 }
 
-/* Whether a delta belongs to the live item; one whose start was left out begins here. */
+/* Whether a delta belongs to the live item; an item whose start was not sent begins here. */
 static bool is_live(struct responses_output *o, int64_t index)
 {
     if (o->live < 0 && !is_done(o, index))
@@ -190,7 +190,7 @@ static int finish_message(struct responses_output *o, const struct json *item, s
     return 0;
 }
 
-/* A reasoning item goes back unchanged, except fields that only a server that keeps it
+/* A reasoning item is sent back unchanged, except for fields that only a storing server
  * understands. */
 static void keep_reasoning(struct responses_output *o, const struct json *item)
 {
@@ -240,7 +240,7 @@ static int finish_call(struct responses_output *o, const struct json *item, stru
     return settle(o, json_get_str(item, "arguments"), err);
 }
 
-/* A custom tool takes any text; our calls take objects. */
+/* Input of a custom tool is any text, ours is an object. */
 static int finish_custom_call(struct responses_output *o, const struct json *item, struct err *err)
 {
     CLEANUP(buf_release) struct buf input = BUF_INIT(BUF_NO_LIMIT);
@@ -301,7 +301,7 @@ static int finish_item(struct responses_output *o, const struct json *item, stru
     return 0;
 }
 
-/* Items that were done while another was live. */
+/* Emits items that were done while another was live. */
 static int finish_waiting(struct responses_output *o, struct err *err)
 {
     while (o->live < 0 && o->waiting.len) {

@@ -1,11 +1,11 @@
 /*
- * The output items of a response, made into blocks one after the other.
+ * Turns the output items of a response into consecutive blocks.
  *
- * Deltas are for display; output_item.done is authoritative. One item at a time is live, the first
- * that is not done: its deltas become events as they arrive. The deltas of any other are skipped,
- * and items done out of order are kept until their turn, so that blocks never overlap whatever the
- * server does. A final text that differs from the deltas replaces it in the message; a call whose
- * final arguments differ is ERR_PROTOCOL, because it may have been used already.
+ * Deltas are for display; output_item.done is authoritative. One item at a time is live, namely the
+ * first that is not done: its deltas become events as they arrive. Deltas of other items are
+ * ignored, and items that are done out of order wait for their turn, so that blocks never overlap.
+ * A final text that differs from the deltas replaces it in the message. A call whose final
+ * arguments differ fails with ERR_PROTOCOL, because it may have been used already.
  */
 #pragma once
 
@@ -22,9 +22,9 @@ struct reply;
 
 struct responses_output {
     struct reply *reply;
-    struct arena late; /* a waiting item being read */
-    int64_t live;      /* output_index, -1: none */
-    int64_t part;      /* of the live item: the content or summary part being shown, -1: none */
+    struct arena late; /* for the waiting item being read */
+    int64_t live;      /* output_index, or -1 */
+    int64_t part;      /* of the live item: the content or summary part being shown, or -1 */
     bool is_open;      /* the live item has a block */
     char phase[32];    /* of the live message, as a JSON string; or empty */
     VEC(bool) done;    /* by output_index */
@@ -47,10 +47,10 @@ int responses_output_added(struct responses_output *o, int64_t index, const stru
                            struct err *err);
 int responses_output_done(struct responses_output *o, int64_t index, const struct json *item,
                           struct err *err);
-/* No more will come: closes the open item, emits the waiting ones. */
+/* The stream has ended: closes the open item and emits the waiting ones. */
 int responses_output_end(struct responses_output *o, struct err *err);
 
-/* A piece of a message's text (or, when final, all of it), of a call's arguments, of reasoning. */
+/* Part of a message's text (if final, all of it), of a call's arguments, or of reasoning. */
 int responses_output_text(struct responses_output *o, int64_t index, int64_t part, struct str text,
                           bool refusal, bool final, struct err *err);
 int responses_output_arguments(struct responses_output *o, int64_t index, struct str text,

@@ -1,6 +1,5 @@
 /*
- * What the writers of request bodies share. Pure: no state beside the arguments; runs on the thread
- * of the agent that asks.
+ * Helpers for writing request bodies. Pure; runs on the thread of the agent that makes the request.
  */
 #include "llm/dialect/wire.h"
 
@@ -13,7 +12,7 @@
 #include "llm/model.h"
 
 #define WIRE_HEAD_BYTES 2000 /* keys, model, limits */
-#define WIRE_TOOL_BYTES 100  /* what stands around the texts of a tool */
+#define WIRE_TOOL_BYTES 100  /* around the texts of a tool */
 
 void wire_key(const struct llm_request *req, const char *dialect, struct buf *out)
 {
@@ -44,7 +43,8 @@ struct str wire_list(const struct llm_request *req, size_t at, struct str key, w
 
 const struct block *wire_call(const struct llm_request *req, size_t at, struct str id)
 {
-    /* Results follow their calls directly; the walk goes on only in histories that were cut up. */
+    /* Results follow their calls directly; the loop goes further only in histories that were cut.
+     */
     for (size_t i = at; i-- > 0;) {
         const struct message *m = req->messages[i];
 

@@ -1,9 +1,9 @@
 /*
- * What the writers of request bodies share.
+ * Helpers for writing request bodies.
  *
- * A body is made of pieces: each message has its JSON made once per dialect, provider and model,
- * and kept in the message (message_wire_get()). What one message needs to know of another, namely
- * which call a tool result answers, never changes either, so that the pieces stay good.
+ * A body consists of pieces: the JSON of each message is made once per dialect, provider and model,
+ * and kept in the message (message_wire_get()). A message may depend on an earlier one (a tool
+ * result on its call), but that never changes, so the pieces remain valid.
  */
 #pragma once
 
@@ -21,10 +21,10 @@ struct jw;
 struct llm_request;
 struct llm_tool;
 
-/* No provider here takes a larger request. */
+/* No supported provider accepts a larger request. */
 #define WIRE_MAX_BYTES ((size_t)32 << 20)
 
-/* The name under which a message keeps its JSON. */
+/* The key under which a message keeps its JSON. */
 void wire_key(const struct llm_request *req, const char *dialect, struct buf *out);
 
 /* State of the writer of one message. */
@@ -34,33 +34,33 @@ struct wire_writer {
     struct jw *w;
 };
 
-/* Writes the elements that message number `at` becomes, into an array that is open. */
+/* Writes the elements for message number `at` into an open array. */
 typedef void (*wire_list_fn)(struct wire_writer *c, size_t at);
 
-/* Those elements without the brackets around them, kept in the message under `key`: `write` runs
- * only when they are not there yet. */
+/* Those elements without the brackets, kept in the message under `key`: calls `write` only if they
+ * are not there yet. */
 struct str wire_list(const struct llm_request *req, size_t at, struct str key, wire_list_fn write);
 
-/* The call that the tool result in message number `at` answers; NULL when there is none. */
+/* The call that the tool result in message number `at` answers, or NULL. */
 const struct block *wire_call(const struct llm_request *req, size_t at, struct str id);
 
-/* What the vendor called a call, when the block came from this provider and family; else empty. */
+/* The vendor's id of a call, if the block came from this provider and family; else empty. */
 struct str wire_vendor_id(const struct llm_request *req, const struct block *call,
                           struct arena *arena);
 
-/* The name of a call as every server takes it: [A-Za-z0-9_-], 1 to 64. A model may have called what
- * does not exist, and its words must not make all later requests fail. */
+/* Writes a call's name in the form that all servers accept: [A-Za-z0-9_-], 1 to 64 characters. A
+ * model may have invented a name, which must not make later requests fail. */
 void wire_name(struct jw *w, struct str name);
 
-/* A tool result's text blocks, one a line, and plain-text documents with them. */
+/* A tool result's text blocks, one per line, and its plain-text documents. */
 void wire_result_text(const struct block *result, struct buf *out);
 
-/* That text as a string value; an error is marked first, where a dialect has no field for it. */
+/* That text as a JSON string; an error gets a prefix, for dialects without a field for it. */
 void wire_result_str(struct jw *w, const struct block *result, struct str text);
 
-/* An image or document that can be sent as it is: has data or a URL, and the model takes it. */
+/* True if the image or document has data or a URL and the model accepts it. */
 bool wire_takes(const struct llm_request *req, const struct block *b);
-/* The text in place of one that is not supported. */
+/* The text that replaces an unsupported one. */
 void wire_left_out(const struct llm_request *req, const struct block *b, struct buf *out);
 
 /* The URL of an image or document, or "data:image/png;base64,…", as a string value. */
@@ -68,18 +68,18 @@ void wire_url(struct jw *w, const struct block *b);
 /* The file name of a document: its title, or one made from its type. */
 struct str wire_file_name(const struct block *b);
 
-/* A schema of ours or of a foreign tool server: written clean, an empty object schema when it does
- * not parse. */
+/* Writes a schema, ours or from a tool server, in clean form; an empty object schema if it is
+ * invalid. */
 void wire_schema(struct jw *w, struct str schema);
 void wire_tool_schema(struct jw *w, const struct llm_tool *t);
 
-/* Sent with every request: copied where it was written before. */
+/* These are part of every request and copied if already written. */
 void wire_description(struct jw *w, const struct llm_tool *t);
 void wire_system(struct jw *w, const struct llm_request *req);
-/* About as much as all but the messages takes: had at once, it does not grow by and by. */
+/* Estimated size of everything but the messages, to allocate the buffer at once. */
 size_t wire_head_room(const struct llm_request *req);
 
-int64_t wire_max_tokens(const struct llm_request *req); /* 0: say nothing */
+int64_t wire_max_tokens(const struct llm_request *req); /* 0 = send none */
 
-/* ERR_TOO_BIG when the bytes added since `start` are more than a provider takes. */
+/* ERR_TOO_BIG if more bytes were added since `start` than a provider accepts. */
 int wire_check(const struct buf *out, size_t start, struct err *err);

@@ -1,7 +1,7 @@
 /*
- * For the tests of calls: canned answers. The n-th request gets the n-th answer, the last one again
- * and again; requests are kept whole. tests/fake is for tests that want a model; this is for those
- * that want to say every byte.
+ * Test helper: a server with canned answers. The n-th request gets the n-th answer, and the last
+ * one is repeated; requests are recorded. Use tests/fake to test with a model, and this to control
+ * every byte.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum canned_end {
 };
 
 struct canned {
-    const char *head; /* each line ended by CR LF; NULL: none, the connection just ends */
+    const char *head; /* lines end with CR LF; NULL = none, the connection just ends */
     struct str body;
     enum canned_end end;
 };
@@ -67,7 +67,7 @@ static inline void canned_start(struct canned_server *s, const struct canned *an
     snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%d", s->server.port);
 }
 
-/* The requests can be read when it has stopped. */
+/* After this the requests may be read. */
 static inline void canned_stop(struct canned_server *s)
 {
     server_stop(&s->server);

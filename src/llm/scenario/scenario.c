@@ -1,8 +1,8 @@
 /*
- * Scenarios, played: which step is due, which fault it plays first, and in which pieces it speaks.
+ * Plays scenarios: which step is next, which fault it plays first, and how its text is split.
  *
- * The scenario itself never changes; the caller's cursor holds the progress, so one scenario serves
- * any number of conversations. No clock, no input or output. Any thread, one a cursor.
+ * The scenario is immutable; the caller's cursor has the progress, so one scenario serves any
+ * number of conversations. No clock, no input or output. Any thread; one thread per cursor.
  */
 #include "llm/scenario/scenario.h"
 
@@ -140,7 +140,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* Where the piece that starts at `at` ends: after a word and the white space that follows it. */
+/* The end of the piece that starts at `at`: after a word and the following white space. */
 static size_t word_end(struct str text, size_t at)
 {
     while (at < text.len && !is_space(text.ptr[at]))

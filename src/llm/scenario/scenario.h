@@ -1,9 +1,10 @@
 /*
- * Scenarios: what a pretend model answers, step by step. docs/scenarios.md is the format's manual.
+ * Scenarios: the scripted answers of a fake model, step by step. docs/scenarios.md documents the
+ * format.
  *
- * Two players share them: the `scripted` provider (no network) and tests/fake (real sockets, every
- * dialect, faults on demand). A scenario is parsed once and never changes, so threads may share it;
- * a cursor per conversation remembers which steps were played. Errors carry file:line:column.
+ * Two players use them: the `scripted` provider (no network) and tests/fake (real sockets, every
+ * dialect, faults on demand). A scenario is parsed once and immutable, so threads may share it; a
+ * cursor per conversation remembers which steps were played. Errors have the form file:line:column.
  */
 #pragma once
 
@@ -24,10 +25,10 @@ struct err;
 #define SCENARIO_MAX_COUNT ((int64_t)1 << 40) /* bytes and tokens */
 
 enum scenario_part_kind {
-    PART_TEXT, /* parts of text that follow each other are one block; so with thinking */
+    PART_TEXT, /* adjacent texts are one block; the same for thinking */
     PART_THINKING,
-    PART_CALL,  /* name, text: raw JSON input, not checked: bad JSON is a test case */
-    PART_PAUSE, /* ms between the parts */
+    PART_CALL,  /* name, text: raw JSON input, unchecked, so that invalid JSON can be tested */
+    PART_PAUSE, /* ms between parts */
 };
 
 struct scenario_part {
@@ -37,8 +38,8 @@ struct scenario_part {
     int64_t ms;
 };
 
-/* A fault plays instead of the answer, or on top of it. `scripted` has no bytes to spoil: see
- * scripted.h for what it makes of them. */
+/* A fault is played instead of the answer or in addition to it. `scripted` sends no bytes;
+ * scripted.h says what each fault means there. */
 enum fault_kind {
     FAULT_STATUS,   /* `status`, with `body`, or else the dialect's error of `type` saying `text` */
     FAULT_CUT,      /* close after `at` bytes of the response body */
@@ -52,7 +53,7 @@ enum fault_kind {
     FAULT_GZIP,     /* content-encoding: gzip */
     FAULT_HUGE,     /* one line of `at` bytes */
     FAULT_EMPTY,    /* 200 and no body */
-    FAULT_SLOW,     /* the right answer, `at` bytes every `ms`, head included */
+    FAULT_SLOW,     /* the correct answer, `at` bytes every `ms`, including the head */
     FAULT_HANG,     /* read the request, never answer */
     FAULT_REFUSE,   /* reset the connection before the request is read */
     FAULT_TLS,      /* `tls`: spoil the handshake; on a plain connection as FAULT_REFUSE */
@@ -62,27 +63,27 @@ enum fault_tls {
     TLS_HANG,        /* never answer the handshake */
     TLS_CLOSE,       /* close in the middle of it */
     TLS_GARBAGE,     /* answer in plain text */
-    TLS_EXPIRED,     /* the certificate was good last year */
-    TLS_SELF_SIGNED, /* the certificate vouches for itself */
-    TLS_WRONG_HOST,  /* the certificate is another host's */
+    TLS_EXPIRED,     /* the certificate has expired */
+    TLS_SELF_SIGNED, /* the certificate is self-signed */
+    TLS_WRONG_HOST,  /* the certificate is for another host */
 };
 
 struct scenario_fault {
     enum fault_kind kind;
-    int64_t times; /* tries it plays on, 1 or more */
+    int64_t times; /* attempts it is played on, at least 1 */
     int status;
     int64_t at;
     int64_t ms;
     enum fault_tls tls;
     struct str text;
-    struct str type;           /* the vendor's error type or code; empty: the usual one */
-    struct str body;           /* STATUS: the whole body, as it is */
+    struct str type;           /* the vendor's error type or code; empty = default */
+    struct str body;           /* STATUS: the whole body */
     const struct str *headers; /* "name: value" */
     size_t header_count;
 };
 
 enum scenario_if_kind {
-    IF_RESULT, /* what scenario_view calls these */
+    IF_RESULT, /* the fields of scenario_view */
     IF_PROMPT,
     IF_SYSTEM,
     IF_MODEL,
@@ -90,13 +91,13 @@ enum scenario_if_kind {
 
 struct scenario_if {
     enum scenario_if_kind kind;
-    struct str text; /* must be found in it */
+    struct str text; /* substring that must occur */
 };
 
 enum scenario_usage {
-    USAGE_MADE, /* from the lengths, see scenario_usage() */
+    USAGE_MADE, /* computed from the lengths, see scenario_usage() */
     USAGE_GIVEN,
-    USAGE_NONE, /* the server does not tell */
+    USAGE_NONE, /* the server reports none */
 };
 
 struct scenario_step {
@@ -104,14 +105,14 @@ struct scenario_step {
     size_t line;
     const struct scenario_if *ifs; /* all must hold */
     size_t if_count;
-    bool sticky; /* may be played again and again */
+    bool sticky; /* may be played repeatedly */
     const struct scenario_part *parts;
     size_t part_count;
-    const struct scenario_fault *faults; /* played in order, one a try; then the answer */
+    const struct scenario_fault *faults; /* one per attempt, in order; then the answer */
     size_t fault_count;
     enum scenario_usage usage_mode;
     struct llm_usage usage;   /* USAGE_GIVEN */
-    enum llm_stop stop;       /* STOP_NONE: tool_use with calls, else end_turn */
+    enum llm_stop stop;       /* STOP_NONE = tool_use if there are calls, else end_turn */
     struct str stop_sequence; /* with STOP_SEQUENCE */
     size_t chunk;             /* bytes per delta; 0: whole words */
     int64_t pace_ms;          /* between deltas */
@@ -130,10 +131,10 @@ int scenario_load(const char *file, struct scenario **ret, struct err *err);
 void scenario_free(struct scenario *s);
 void scenario_freep(struct scenario **s);
 
-/* What a step may look at, the same through every dialect. */
+/* What conditions can test; independent of the dialect. */
 struct scenario_view {
     struct str result; /* the tool results after the last answer, joined by newlines */
-    struct str prompt; /* all the user said since the last answer that called no tool, likewise */
+    struct str prompt; /* user text since the last answer without a call, joined likewise */
     struct str system;
     struct str model;
     size_t bytes; /* of all text in the conversation: user, assistant, results */
@@ -141,36 +142,36 @@ struct scenario_view {
 
 struct scenario_cursor {
     uint64_t played[SCENARIO_MAX_STEPS / 64]; /* one bit per step */
-    int64_t tries[SCENARIO_MAX_STEPS];        /* faults already played of each step */
+    int64_t tries[SCENARIO_MAX_STEPS];        /* faults already played, per step */
     size_t calls;                             /* answers given */
 };
 
-/* The first unplayed (or sticky) step whose conditions hold; NULL when there is none. Does not mark
- * it: scenario_played() does, when the answer (not a fault) is given. */
+/* The first unplayed (or sticky) step whose conditions hold, or NULL. Does not mark it as played:
+ * call scenario_played() when the answer (not a fault) is given. */
 const struct scenario_step *scenario_next(const struct scenario *s, const struct scenario_cursor *c,
                                           const struct scenario_view *view);
-/* The fault this try of the step plays, or NULL when the answer is due; counts the try. */
+/* The fault for this attempt of the step, or NULL if the answer is next; counts the attempt. */
 const struct scenario_fault *scenario_try(const struct scenario *s, struct scenario_cursor *c,
                                           const struct scenario_step *step);
 void scenario_played(const struct scenario *s, struct scenario_cursor *c,
                      const struct scenario_step *step);
-/* The connection fault that is due next, whatever the next request may say; counts the try when it
- * is taken. NULL when the next fault is of another kind. */
+/* The connection fault that comes next, before the request is known; counts the attempt if `take`.
+ * NULL if the next fault is of another kind. */
 const struct scenario_fault *scenario_connection(const struct scenario *s,
                                                  struct scenario_cursor *c, bool take);
 size_t scenario_left(const struct scenario *s,
                      const struct scenario_cursor *c); /* never played, sticky ones not counted */
 
-/* Cuts a part's text into deltas as the step says: gives the next piece from *at on, false at the
+/* Splits a part's text into deltas as the step says: gets the next piece from *at on; false at the
  * end. A piece never ends inside a character. */
 bool scenario_piece(const struct scenario_step *step, struct str text, size_t *at, struct str *ret);
 
-/* The figures of a step: as given, or made: a token is four bytes, begun ones count. */
+/* The usage of a step: as given, or computed with one token per four bytes, rounded up. */
 void scenario_usage(const struct scenario_step *step, const struct scenario_view *view,
                     struct llm_usage *ret);
 enum llm_stop scenario_stop(const struct scenario_step *step);
 
-/* "no step of x.scenario answers this call (3 of 4 played); it said …", for errors about a missing
- * step. */
+/* Sets the error for a missing step: "no step of x.scenario answers this call (3 of 4 played); …".
+ */
 void scenario_explain(const struct scenario *s, const struct scenario_cursor *c,
                       const struct scenario_view *view, struct err *err);

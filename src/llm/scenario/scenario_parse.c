@@ -1,9 +1,9 @@
 /*
- * Scenario files, read: one keyword a line, each a row of a table with its own small function.
+ * Parses scenario files: one keyword per line; each keyword is a row of a table with its own
+ * function.
  *
- * A line is looked at once, from left to right, by a cursor that knows its column; so every
- * complaint can point at the very byte. Everything kept is copied into the scenario's arena. Any
- * thread.
+ * A line is read once, from left to right, by a cursor that knows its column, so that errors point
+ * at the exact byte. Everything kept is copied to the scenario's arena. Any thread.
  */
 #include "llm/scenario/scenario.h"
 
@@ -78,7 +78,7 @@ static const struct scan_name option_names[] = {
     {NULL, 0},
 };
 
-/* What stands between the kind and the options. */
+/* Parses what is between the kind and the options. */
 static int fault_arguments(struct parser *p, struct scenario_fault *f)
 {
     int64_t status = 0;
@@ -471,7 +471,7 @@ static int read_line(struct parser *p)
     return keywords[which].read(p, keywords[which].value);
 }
 
-/* Raw bytes would not survive the JSON of any dialect; escapes name them where they are meant. */
+/* Raw bytes would not survive the JSON of a dialect; escapes must be used for them. */
 static int check_text(struct parser *p, struct str text)
 {
     size_t valid = utf8_valid_len(text);

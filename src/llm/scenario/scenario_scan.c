@@ -1,5 +1,5 @@
 /*
- * One line of a scenario at a time, looked at once, from left to right. Any thread.
+ * Scans one line of a scenario at a time, from left to right. Any thread.
  */
 #include "llm/scenario/scenario_scan.h"
 
@@ -233,7 +233,7 @@ int scan_document(struct scenario_scan *s, struct str *ret)
 
     all = str_make(body.ptr, (size_t)(s->line.ptr - body.ptr));
     out = arena_alloc(s->arena, all.len + 1);
-    /* Counted, not compared with the end line: a line of the text may look like an empty one. */
+    /* By line number, because a line of the text may look like the end line. */
     for (size_t n = start_number + 1; n < s->number; n++) {
         struct str line;
         size_t cut;

@@ -1,11 +1,11 @@
 /*
- * A scenario's text as lines of words, quoted strings, numbers and names, each with its place.
+ * Splits a scenario's text into lines of words, quoted strings, numbers and names, with their
+ * places.
  *
- * One scanner walks one text; the cursor `at` moves over the text taken. A function that finds
- * something else fails with "file:line:column: …" in the scanner's err, pointing at the very byte.
- * Blanks are spaces and tabs; `#` at the start of a word begins a comment, but not inside the free
- * text of scan_rest(), scan_text() and scan_document(). Slices of the line are lent; decoded text
- * is in the arena.
+ * One scanner reads one text; the cursor `at` moves behind what was read. A function that finds
+ * something unexpected fails with "file:line:column: …" in the scanner's err. Blanks are spaces and
+ * tabs; `#` at the start of a word begins a comment, except in the free text of scan_rest(),
+ * scan_text() and scan_document(). Slices of the line are lent; decoded text is in the arena.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
- * scripted: plays a scenario through a reply, from its owner's timer.
+ * scripted: plays a scenario through a reply, driven by its owner's timer.
  *
- * The cursor is shared by all calls of a provider and guarded by a lock; a call takes its step and
- * its fault from it once, at the first tick, and is on its own from there. Any thread.
+ * All calls of a provider share the cursor, guarded by a lock. A call gets its step and its fault
+ * from it once, at the first tick, and is independent afterwards. Any thread.
  */
 #include "llm/scenario/scripted.h"
 
@@ -34,7 +34,7 @@ struct scripted_call {
     const struct scenario_fault *fault;
     struct llm_usage usage;
     size_t part;
-    size_t at; /* of the part's text, what has been said */
+    size_t at; /* position in the part's text */
     bool open; /* the part is a call that has begun */
     int64_t deadline_ms;
 };
@@ -117,7 +117,7 @@ static void view_block(const struct block *b, enum role role, struct scenario_vi
     }
 }
 
-/* What the step may look at: the same as the test server finds in a request. */
+/* What conditions can test: the same as the test server finds in a request. */
 static void view_make(const struct llm_request *req, struct scenario_viewer *v)
 {
     viewer_init(v);
@@ -133,7 +133,7 @@ static void view_make(const struct llm_request *req, struct scenario_viewer *v)
         viewer_user(v, req->tail);
 }
 
-/* Changes the wire only, and here is none. */
+/* Faults that only change the encoding have no effect here. */
 static bool fault_is_harmless(const struct scenario_fault *f)
 {
     return f->kind == FAULT_TYPE || f->kind == FAULT_GZIP || f->kind == FAULT_SLOW;
@@ -183,7 +183,7 @@ static struct str fault_header(const struct scenario_fault *f, struct str name)
     return STR("");
 }
 
-/* How many parts are emitted before the fault strikes. */
+/* Number of parts emitted before the fault. */
 static size_t fault_parts(const struct scenario_fault *f)
 {
     switch (f->kind) {
@@ -199,7 +199,7 @@ static size_t fault_parts(const struct scenario_fault *f)
     }
 }
 
-/* The status that an error in the middle of the stream would have come with. */
+/* The HTTP status of an error that occurs in the middle of the stream. */
 static int error_status(struct str type)
 {
     if (str_has(type, STR("overloaded")))
@@ -207,7 +207,7 @@ static int error_status(struct str type)
     return str_has(type, STR("rate_limit")) ? 429 : 500;
 }
 
-/* The error of the fault, as the code that decides about a retry sees it. */
+/* Turns the fault into what the retry logic would see. */
 static int fault_strike(const struct scenario_fault *f, struct llm_fault *ret, struct err *err)
 {
     *ret = (struct llm_fault){.code = ERR_NETWORK, .retry = true, .wait_ms = -1};
@@ -241,7 +241,7 @@ static int fault_strike(const struct scenario_fault *f, struct llm_fault *ret, s
     return err_set(err, ret->code, "%s", ret->text);
 }
 
-/* The next piece of the current part. 1: said something. 0: the part is over. */
+/* Emits the next piece of the current part. 1: emitted. 0: the part is complete. */
 static int call_piece(struct scripted_call *c, const struct scenario_part *part, struct err *err)
 {
     struct str piece;
@@ -273,7 +273,7 @@ static void call_next_part(struct scripted_call *c)
     c->open = false;
 }
 
-/* Says parts up to number `end`. 1: all of them. 0: the pace or a pause asks to wait. */
+/* Emits parts up to number `end`. 1: all emitted. 0: waiting for the pace or a pause. */
 static int call_say(struct scripted_call *c, size_t end, struct err *err)
 {
     while (c->part < end) {

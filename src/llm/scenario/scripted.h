@@ -1,25 +1,24 @@
 /*
- * The `scripted` provider: a scenario played without any network.
+ * The `scripted` provider: plays a scenario without a network.
  *
- * struct scripted is a scenario and its cursor; it belongs to a provider and is shared by every
- * call made through it, from any thread. struct scripted_call is one attempt at one call: it picks
- * the step from the request, then says the answer through a reply, piece by piece as paced, never
- * blocking. The owner drives it from its timer:
+ * struct scripted is a scenario and its cursor; it belongs to a provider and is shared by all calls
+ * made through it, on any thread. struct scripted_call is one attempt of one call: it chooses the
+ * step from the request and emits the answer through a reply, in paced pieces, without blocking.
+ * The owner drives it with a timer:
  *
  *     call = scripted_call_new(script, request, reply);
  *     for (;;) {
- *         r = scripted_call_tick(call, &fault, err);   1: said, the reply is finished
- *         if (r != 0)                                  -1: failed, as *fault tells
+ *         r = scripted_call_tick(call, &fault, err);   1: the reply is finished
+ *         if (r != 0)                                  -1: failed, see *fault
  *             break;
  *         ... wait until scripted_call_deadline(call) ...
  *     }
  *
- * A retry is a new scripted_call: it plays the step's next fault, or its answer. Faults look to the
- * retry logic as they would over the wire: a status goes through fault_from_status(); whatever
- * breaks a connection or a stream is a NETWORK fault worth a retry, after the part of the answer
- * that came before it; silence (stall, hang) is the same at once, with code ERR_TIMEOUT, since
- * there is no wire to wait on. Faults that only change the wire (type, gzip, slow) play the plain
- * answer.
+ * A retry is a new scripted_call, which plays the step's next fault or its answer. The retry logic
+ * sees faults as it would over a network: a status goes through fault_from_status(); everything
+ * that breaks a connection or stream becomes a NETWORK fault, after the part of the answer before
+ * it; silence (stall, hang) fails at once with ERR_TIMEOUT. Faults that only change the encoding
+ * (type, gzip, slow) play the plain answer.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * A conversation as a scenario sees it. Each line updates the view, so that the conversation itself
- * need not be stored. Any thread, one a viewer.
+ * The view of a scenario on a conversation, updated with each message, so that the conversation
+ * need not be stored. Any thread; one thread per viewer.
  */
 #include "llm/scenario/viewer.h"
 

@@ -1,8 +1,8 @@
 /*
- * Builds what a step of a scenario looks at from a conversation, told in order.
+ * Collects from a conversation, fed in order, what the conditions of a scenario's steps can test.
  *
- * Both players of scenarios tell theirs, whatever the dialect: so a step means the same to them. An
- * answer is everything the assistant says or calls until the user (or a tool) speaks again.
+ * Both players of scenarios feed it, whatever the dialect, so that a step means the same for both.
+ * An answer is everything the assistant says or calls until the next user message or tool result.
  */
 #pragma once
 

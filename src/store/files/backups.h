@@ -1,9 +1,10 @@
 /*
- * Bytes kept by their digest: one file each in one folder, 0600, there whole or not at all.
+ * Stores bytes under their digest: one file each in one folder, mode 0600, written completely or
+ * not at all.
  *
- * The same bytes are kept once. Together they take at most max_bytes: when more is put, those used
- * longest ago go, and the caller gets their number. A read returns the stored bytes or an error:
- * they are checked against the name. Not for several threads at once; several processes may share a
+ * Equal bytes are stored once. In total they take at most max_bytes: when more is added, the least
+ * recently used are dropped, and the caller gets their number. A read returns the stored bytes or
+ * an error: they are checked against the name. Not thread-safe; several processes may share a
  * folder.
  */
 #pragma once
@@ -25,15 +26,15 @@ struct backups {
     bool is_counted;
 };
 
-/* The folder is made with the first file. */
+/* The folder is created with the first file. */
 void backups_init(struct backups *b, const char *dir, uint64_t max_bytes);
 void backups_release(struct backups *b);
 
-/* name: sha256_hex() of the bytes. On disk when this returns. */
+/* name: sha256_hex() of the bytes. They are on disk on return. */
 int backups_put(struct backups *b, struct str bytes, const char *name, size_t *ret_dropped,
                 struct err *err);
-/* ERR_NOT_FOUND: never kept, or dropped. ERR_IO: it is no longer what it was. */
+/* ERR_NOT_FOUND: never stored, or dropped. ERR_IO: the bytes have changed. */
 int backups_get(const char *dir, struct str name, size_t max_bytes, struct buf *ret,
                 struct err *err);
-/* Everything of one folder also in another, at no cost where the file system has hard links. */
+/* Copies all files to another folder, using hard links if possible. */
 int backups_copy(const char *from, const char *to, struct err *err);

@@ -29,8 +29,8 @@ static int64_t mtime_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* File systems have clocks that tick: a file written less than a tick ago may be written again and
- * keep its time, which therefore proves nothing later. */
+/* File systems have clocks with a limited resolution: a file written less than a tick ago may be
+ * written again without changing its time, so its time proves nothing later. */
 static bool look_is_fresh(const struct file_look *look)
 {
     int64_t tick_ns = look->mtime_ns % 1000000000 ? LOOK_TICK_NS : LOOK_COARSE_TICK_NS;
@@ -55,7 +55,7 @@ static int look_stat(const char *path, size_t max_bytes, struct file_look *ret, 
     if (lstat(path, &st) < 0) {
         if (errno == ENOENT)
             return 0;
-        /* Something above it is no folder: neither is there a file, nor can one be made. */
+        /* Something above it is not a folder: there is no file, and none can be created. */
         if (errno == ENOTDIR) {
             ret->kind = LOOK_OTHER;
             return 0;
@@ -106,7 +106,7 @@ bool file_look_equal(const struct file_look *a, const struct file_look *b)
         return true;
     case LOOK_FILE:
         return a->hash[0] && strcmp(a->hash, b->hash) == 0;
-    case LOOK_BIG: /* the best that can be said */
+    case LOOK_BIG: /* the size and time are all that can be compared */
         return a->size == b->size && a->mtime_ns == b->mtime_ns;
     case LOOK_UNKNOWN:
     case LOOK_OTHER:
@@ -237,7 +237,8 @@ static void read_change(const struct json *v, struct file_change *c)
     int64_t version = json_get_i64(v, "version", 1);
 
     c->tool = json_get_str(v, "toolUseId");
-    c->version = version > 0 && version < INT32_MAX ? version : 1; /* it is counted on from */
+    c->version =
+        version > 0 && version < INT32_MAX ? version : 1; /* later versions count up from it */
     c->time_ms = entry_time_parse(json_get_str(v, "backupTime"));
     c->backup = json_str(name);
     c->not_kept = json_get_str(v, "notKept");
@@ -246,7 +247,7 @@ static void read_change(const struct json *v, struct file_change *c)
     read_look(json_get(v, "left"), &c->left);
     if (c->before.kind != LOOK_UNKNOWN)
         return;
-    /* Another agent's: null is all it says of a file that was not there. */
+    /* Other agents write null for a file that did not exist. */
     if (json_is(v, JSON_OBJECT) && name && json_type(name) == JSON_NULL)
         c->before.kind = LOOK_ABSENT;
 }

@@ -1,7 +1,7 @@
 /*
- * file_history: saves a file before it is changed. The one idea: bytes first, then the line that
- * names them, then the edit; a kill in between leaves at most an unneeded copy, never a missing
- * one. Tool threads, one at a time (history_enter()).
+ * file_history: saves a file before it is changed. The order is: bytes, then the line that names
+ * them, then the edit; a kill in between leaves at most an unneeded copy, never a missing one. Tool
+ * threads, one at a time (history_enter()).
  */
 #include "store/files/file_history.h"
 
@@ -55,7 +55,7 @@ void file_history_free(struct file_history *h)
     mem_freep(&h);
 }
 
-/* One thread at a time, without a lock held while files are read and written. */
+/* Admits one thread at a time, without holding a lock while files are read and written. */
 static void history_enter(struct file_history *h)
 {
     gate_take(&h->gate);
@@ -95,7 +95,7 @@ void file_history_begin(struct file_history *h, struct str message_uuid)
 
 /* ---- Before ---- */
 
-/* How many folders above the path are not there. */
+/* The number of missing folders above the path. */
 static unsigned missing_folders(const char *path)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(path);
@@ -111,7 +111,7 @@ static unsigned missing_folders(const char *path)
     return n;
 }
 
-/* Nothing to save: it is the same file, saved after this message, and nothing else has changed
+/* True if there is nothing to save: the file was saved after this message and only we have changed
  * it. */
 static int is_kept_already(struct file_history *h, const struct file_change *last, bool *ret,
                            struct err *err)
@@ -210,7 +210,7 @@ int file_history_before(struct file_history *h, const char *path, struct str too
         if (utf8_is_valid(str_of(real))) {
             r = history_keep(h, real, tool_use_id, &kept, err);
         } else {
-            /* Transcripts are UTF-8: the name could not be found again. */
+            /* Transcripts are UTF-8, so this name could not be found again. */
             kept.is_kept = false;
             kept.note = h->said_name ? NULL
                                      : "a file whose path is not UTF-8 is changed: `tenax rewind` "

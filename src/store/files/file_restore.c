@@ -1,6 +1,6 @@
 /*
- * file_restore: what to do with each file is decided on one page (row_decide()), and done file by
- * file, each whole or not at all. One thread.
+ * file_restore: row_decide() chooses what to do with each file; files are restored one by one, each
+ * completely or not at all. One thread.
  */
 #include "store/files/file_restore.h"
 
@@ -50,7 +50,7 @@ static void row_say(struct restore_plan *plan, struct restore_row *row, enum res
     row->why = arena_str(&plan->arena, str_of(why));
 }
 
-/* The path leads where it led, and a file or nothing is there. */
+/* Whether the path still leads to the same place, with a file or nothing there. */
 static bool row_is_blocked(struct restore_plan *plan, struct restore_row *row)
 {
     CLEANUP(mem_freep) char *real = path_real(row->path.ptr);
@@ -95,7 +95,7 @@ static bool row_is_lost(struct restore_plan *plan, struct restore_row *row)
     return true;
 }
 
-/* Why it is not as the session left it; NULL: it is. */
+/* Why the file is not as the session left it; NULL if it is. */
 static const char *row_conflict(const struct restore_row *row, bool is_broken)
 {
     const struct file_look *left = &row->end->left;
@@ -143,7 +143,8 @@ void restore_plan_make(struct restore_plan *plan, const struct file_changes *all
                        const char *session_dir, bool force)
 {
     struct map known = MAP_INIT; /* path → number of its row, from 1 */
-    VEC(bool) broken = VEC_INIT; /* of each row: others were at it between two changes */
+    VEC(bool)
+    broken = VEC_INIT; /* per row: others changed the file between two changes of the session */
 
     *plan = (struct restore_plan){.backups = path_join(session_dir, FILE_HISTORY_DIR)};
     for (size_t i = first; i < all->list.len; i++) {
@@ -185,7 +186,7 @@ int restore_row_texts(const struct restore_plan *plan, const struct restore_row 
     return backups_get(plan->backups, row->to->backup, FILE_HISTORY_MAX_FILE, ret_then, err);
 }
 
-/* ---- Doing it ---- */
+/* ---- Carrying out ---- */
 
 /* A running command may have replaced a folder above it by a link. */
 static int row_fail(const struct restore_row *row, const char *what, struct err *err)
@@ -210,7 +211,7 @@ static int row_write(const struct restore_plan *plan, const struct restore_row *
     if (at < 0)
         return row_fail(row, "write", err);
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* A mode set by others stays. */
+        /* Keep a mode that others have set. */
         if (row->now.mode == row->end->left.mode)
             st.st_mode = (st.st_mode & ~(mode_t)07777) | row->to->before.mode;
         like = st;
@@ -226,7 +227,7 @@ static int remove_pinned(const char *path, int flags)
     return at < 0 ? -1 : unlinkat(at, path_base(path), flags);
 }
 
-/* The folders that were made for it go with it, as far as nothing else is in them. */
+/* Removes the folders that were created for the file, too, if they are empty. */
 static int row_delete(const struct restore_row *row, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(row->path.ptr);

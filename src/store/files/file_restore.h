@@ -1,12 +1,12 @@
 /*
- * Files set back to how they were before a certain change.
+ * Restores files to their state before a certain change.
  *
- * A plan says what would happen to each file, and why not; making one touches nothing. A file goes
- * back only when it still is as the session left it, and was so between the session's own changes:
- * what others did to it (people, commands, formatters) is not undone unless that is asked for.
+ * A plan says what would happen to each file, or why nothing would; making a plan changes nothing.
+ * A file is restored only if it is still as the session left it, and was so between the session's
+ * own changes: changes by others (people, commands, formatters) are undone only on request.
  *
- * Before a file is set back its present state goes into the history like before any other edit: so
- * setting back can be undone.
+ * Before a file is restored, its current state is saved in the history like before any other edit,
+ * so that the restore can be undone.
  */
 #pragma once
 
@@ -21,15 +21,15 @@ struct buf;
 struct err;
 struct file_history;
 
-/* X(id, name, whether something is to be done) */
+/* X(id, name, whether the file is changed) */
 #define RESTORE_WHATS(X)                                                                           \
-    X(UNCHANGED, "unchanged", false) /* is as it was then */                                       \
+    X(UNCHANGED, "unchanged", false) /* already in that state */                                   \
     X(WRITE, "restore", true)        /* gets its old content */                                    \
-    X(DELETE, "delete", true)        /* was not there */                                           \
-    X(CONFLICT, "conflict", false)   /* others changed it */                                       \
-    X(LOST, "lost", false)           /* its old content is not there any more */                   \
+    X(DELETE, "delete", true)        /* did not exist */                                           \
+    X(CONFLICT, "conflict", false)   /* changed by others */                                       \
+    X(LOST, "lost", false)           /* the old content is missing */                              \
     X(BLOCKED, "blocked", false)     /* something else is in its place */                          \
-    X(FAILED, "failed", false)       /* it was tried */
+    X(FAILED, "failed", false)       /* the attempt failed */
 
 enum restore_what {
 #define X(id, name, does) RESTORE_##id,
@@ -42,33 +42,34 @@ bool restore_does(enum restore_what what); /* WRITE, DELETE */
 struct restore_row {
     struct str path;
     enum restore_what what;
-    struct str why;                /* for the user, when nothing is done; or empty */
-    bool is_link;                  /* BLOCKED by a link */
-    const struct file_change *to;  /* how it was before this one */
+    struct str why;                /* reason if nothing is done, for the user; or empty */
+    bool is_link;                  /* blocked by a link */
+    const struct file_change *to;  /* restore to the state before this one */
     const struct file_change *end; /* the session's last change of it */
-    struct file_look now;          /* when the plan was made */
+    struct file_look now;          /* as of the plan */
     size_t added, removed;         /* lines; set by callers that can compare texts */
 };
 
 struct restore_plan {
     struct arena arena;
-    VEC(struct restore_row) rows; /* in the order in which files were first changed */
+    VEC(struct restore_row) rows; /* in the order of the files' first changes */
     char *backups;                /* folder */
 };
 
-/* Back to before the changes from number `first` of the list on. all must outlive the plan; force:
- * ignore conflicts. Never fails: a file that cannot be checked has a row that reports it. */
+/* Plans to undo the changes of the list from number `first` on. all must outlive the plan; force:
+ * ignore conflicts. Never fails: a file that cannot be checked has a row that says so. */
 void restore_plan_make(struct restore_plan *plan, const struct file_changes *all, size_t first,
                        const char *session_dir, bool force);
 void restore_plan_release(struct restore_plan *plan);
 
-/* Carries out the plan. Rows become FAILED, or CONFLICT when a file was changed since, each by
- * itself. history: of the session, with all its changes recalled and a message begun. */
+/* Carries out the plan. A row that fails becomes FAILED, or CONFLICT if the file has changed since;
+ * the others continue. history: the session's, with all its changes recalled and a message begun.
+ */
 void restore_plan_apply(struct restore_plan *plan, struct file_history *history, bool force);
 
-/* What there is and what there would be, for showing a difference; empty for no file. */
+/* The current and the planned content, for showing a diff; empty if there is no file. */
 int restore_row_texts(const struct restore_plan *plan, const struct restore_row *row,
                       struct buf *ret_now, struct buf *ret_then, struct err *err);
 
-/* The edit had no effect: the file was the same after it. */
+/* True if the file was the same after the edit. */
 bool file_change_is_empty(const struct file_change *c);

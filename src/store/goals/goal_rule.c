@@ -6,7 +6,7 @@
 #define BIT(status) (1U << (status))
 #define NOT_COMPLETE (BIT(GOAL_STATUS_COUNT) - 1 - BIT(GOAL_COMPLETE))
 
-/* The test everywhere: a limit that is reached is spent. 0 is no limit. */
+/* The test used everywhere: a limit that is reached is spent. 0 = no limit. */
 static bool is_spent(const struct store_goal *g, int64_t now_ms)
 {
     return (g->token_budget && g->tokens_used >= g->token_budget) ||
@@ -90,7 +90,7 @@ static void change_cost(struct store_goal *row, const struct goal_update *u)
     }
 }
 
-/* A status that is wanted, and where it leads. */
+/* The status that results from requesting this one. */
 static enum goal_status land(const struct store_goal *row, const struct goal_update *u,
                              int64_t now_ms)
 {

@@ -1,10 +1,10 @@
 /*
- * A line of the ledger, inside the caller's transaction.
+ * Writes a line of the ledger inside the caller's transaction.
  */
 #pragma once
 
 #include "store/goals/goals.h"
 
-/* With e's own goal, time and status. */
+/* With the goal, time and status in e. */
 int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
                       struct err *err);

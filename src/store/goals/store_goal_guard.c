@@ -1,16 +1,15 @@
 /*
- * The row of a goal that this process holds is a copy: what the holder knows is the truth.
+ * The row of a goal that this process holds is a copy; the holder's version is authoritative.
  *
- * From store_goal_guard() on, each transaction on that row compares it with the row that the last
- * transaction of this process left. Where another program has changed it, the row is restored
- * before anything else is done, in the same transaction, and what differed is kept for the caller
- * (store_goal_foreign()). So a foreign change never has an effect, however short the time between a
- * look and a write.
+ * After store_goal_guard() each transaction on that row compares it with the row that the last
+ * transaction of this process left. If another program has changed it, the row is restored first,
+ * in the same transaction, and the differences are kept for the caller (store_goal_foreign()). So a
+ * foreign change never has an effect, however short the time between a read and a write.
  *
  * For the same reason the holder never waits for a busy database: a change is applied in memory and
- * written by the next transaction that gets through, in order. One thread per store, which exists
- * only while something is unwritten, tries until it is. Any thread; the guards belong to the owner
- * of the store (store_enter()).
+ * written, in order, by the next transaction that succeeds. One thread per store, which exists only
+ * while something is unwritten, retries until then. Any thread; the guards belong to the owner of
+ * the store (store_enter()).
  */
 #include "store/goals/store_goal_guard.h"
 
@@ -33,15 +32,15 @@ struct guard_row {
 
 struct goal_guard {
     struct buf thread;
-    bool knows;             /* the row has been read or written once */
-    struct guard_row known; /* as this process has it */
-    bool has_next;          /* what the running transaction leaves */
+    bool knows;             /* the row has been read or written at least once */
+    struct guard_row known; /* as this process knows it */
+    bool has_next;          /* the running transaction changes the row */
     struct guard_row next;
     unsigned foreign, next_foreign; /* 1 << enum goal_part */
 
-    bool is_late;           /* known is not in the database yet, or some event is not */
+    bool is_late;           /* known, or an event, is not in the database yet */
     bool next_is_written;   /* by the running transaction */
-    struct guard_row saved; /* what the database has then */
+    struct guard_row saved; /* as it is in the database then */
     struct arena late;      /* of its events */
     VEC(struct goal_event) events;
 };
@@ -49,7 +48,7 @@ struct goal_guard {
 struct goal_guards {
     VEC(struct goal_guard *) list;
     struct thread *saver;
-    bool saves;          /* it has not ended */
+    bool saves;          /* its thread has not ended */
     struct cancel *stop; /* set when the store is freed */
 };
 
@@ -280,7 +279,7 @@ static unsigned guard_compare(const struct store_goal *known, const struct store
     return bits;
 }
 
-/* Writes the copy in memory to the database, where they differ. */
+/* Writes the copy in memory to the database if they differ. */
 static int guard_restore(struct store *s, struct goal_guard *g, const struct store_goal *row,
                          struct err *err)
 {
@@ -470,7 +469,7 @@ void goal_guards_free(struct goal_guards *all)
 
 /* ---- While the database is busy ---- */
 
-/* The thread with an unwritten row; false: none, and the saver ends. */
+/* The thread id of an unwritten row; false if there is none, and the saver ends. */
 static bool saver_next(struct store *s, struct buf *ret_thread)
 {
     struct goal_guards *all;
@@ -506,7 +505,8 @@ static void saver_run(void *arg)
     }
 }
 
-/* The store is entered. Without a thread the next transaction on the row writes it. */
+/* The store must be entered. If no thread can be started, the next transaction on the row writes
+ * it. */
 static void guard_is_late(struct store *s, struct goal_guard *g)
 {
     struct goal_guards *all = *store_guards(s);

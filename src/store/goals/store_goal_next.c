@@ -87,11 +87,11 @@ int store_goal_next_list(struct store *s, struct str thread, struct arena *arena
     return store_run(s, STORE_READ, STORE_NOTHING, next_list, &list, cancel, err);
 }
 
-/* Out with the one at `from`: 1, 0: no such place. */
+/* Removes the entry at `from`: 1, or 0 if there is no such place. */
 struct next_move {
     struct str thread;
     int64_t from, to;
-    struct arena *arena; /* NULL: gone is gone */
+    struct arena *arena; /* NULL = do not return it */
     struct goal_next taken;
 };
 
@@ -179,7 +179,7 @@ int store_goal_next_drop(struct store *s, struct str thread, int64_t id, struct 
     return store_run(s, STORE_WRITE, STORE_GOALS, next_drop, &drop, cancel, err);
 }
 
-/* Those between the two places step aside. */
+/* Entries between the two places move by one. */
 static int next_move(struct store *s, void *arg, struct err *err)
 {
     const struct next_move *move = arg;

@@ -1,9 +1,9 @@
 /*
- * The goals' rows: read, and changed by the rules of goal_rule.h.
+ * The rows of goals: reading, and changing by the rules of goal_rule.h.
  *
- * A change is one transaction: the row as it is, the rule, the row as it is then, and what the
- * ledger says of it. Writers come one after the other (STORE_WRITE), so each change sees the row
- * that the one before has left. Any thread.
+ * A change is one transaction: read the row, apply the rule, write the row and its ledger entry.
+ * Writers are serialized (STORE_WRITE), so each change sees the result of the previous one. Any
+ * thread.
  */
 #include "store/goals/goals.h"
 
@@ -31,7 +31,7 @@ int store_goal_get(struct store *s, struct str thread, struct arena *arena, stru
     int found = store_run_for(s, STORE_READ, STORE_NOTHING, goal_guard_read, &get, patience_ms,
                               cancel, &why);
 
-    /* Another program has changed a row that this process holds: to restore it is a write. */
+    /* Another program has changed a row that this process holds; restoring it needs a write. */
     if (found == GOAL_GUARD_DIFFERS)
         found = store_run_for(s, STORE_WRITE, STORE_GOALS, goal_guard_write, &get, patience_ms,
                               cancel, &why);
@@ -94,7 +94,7 @@ static struct str clean_text(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&clean));
 }
 
-/* The row as it will be read again: its texts in the arena, without keys. */
+/* The row as it will be read again: texts in the arena, without secrets. */
 static void clean_row(struct arena *arena, struct store_goal *row)
 {
     row->thread_id = clean_text(arena, row->thread_id);
@@ -261,7 +261,7 @@ int store_goal_account(struct store *s, struct str thread, const struct goal_cha
     return found < 0 ? -1 : 0;
 }
 
-/* ---- All of it ---- */
+/* ---- Everything ---- */
 
 static int goal_forget(struct store *s, void *arg, struct err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * A goal in a store, for tests: made, changed, compared. Each call must work, or the test fails.
+ * Test helper: creates, changes and compares goals in a store. Each call must succeed, or the test
+ * fails.
  */
 #pragma once
 
@@ -41,7 +42,7 @@ static inline struct store *open_store(const char *backend)
     return s;
 }
 
-/* The answer of a call, which must not fail. */
+/* The result of a call that must not fail. */
 #define ANSWER(call)                                                                               \
     ({                                                                                             \
         struct err err_ = {0};                                                                     \
@@ -52,7 +53,7 @@ static inline struct store *open_store(const char *backend)
         answer_;                                                                                   \
     })
 
-/* ---- Goals, made and changed ---- */
+/* ---- Creating and changing goals ---- */
 
 static inline struct store_goal make_goal(const char *id, enum goal_status status)
 {
@@ -62,7 +63,7 @@ static inline struct store_goal make_goal(const char *id, enum goal_status statu
                                .status = status};
 }
 
-/* One with everything. */
+/* A goal with all fields set. */
 static inline struct store_goal full_goal(void)
 {
     return (struct store_goal){
@@ -116,7 +117,7 @@ static inline int charge(struct store *s, struct goal_charge c, struct arena *ar
     return ANSWER(store_goal_account(s, T, &c, NOW + 1, NULL, arena, ret, NULL, err));
 }
 
-/* A goal in this status that has used so much of its budget (0: none). */
+/* Stores a goal with this status and this usage of its budget (0 = none). */
 static inline void put(struct store *s, enum goal_status status, int64_t used, int64_t budget)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -193,7 +194,7 @@ static inline int goals_setup(void **state)
 
 typedef void (*conform_fn)(struct store *s);
 
-/* All of them, one after the other, on one store. */
+/* Runs all parts, one after the other, on one store. */
 static inline void conform(const char *backend, const conform_fn *parts, size_t count)
 {
     struct store *s;

@@ -1,9 +1,9 @@
 /*
- * Sixty-four bytes of JSON looked at together: one bit per byte.
+ * Examines sixty-four bytes of JSON at a time: one bit per byte.
  *
- * SSE2 where there is any x86-64, plain C elsewhere; the rest of the code sees only the masks. A
- * block is always loaded whole: callers near the end of their bytes have room after them
- * (WINDOW_SLACK) and mask the excess.
+ * Uses SSE2 on x86-64 and plain C elsewhere; other code sees only the masks. A block is always
+ * loaded as a whole: buffers have extra room at the end (WINDOW_SLACK), and callers mask the
+ * excess.
  */
 #pragma once
 
@@ -59,8 +59,8 @@ static inline uint64_t block_controls(const struct line_block *b)
     return BLOCK_MASK(x, _mm_cmpeq_epi8(_mm_min_epu8(x, last), x));
 }
 
-/* Quotes, backslashes and control characters among the first sixteen bytes alone: most strings are
- * shorter than that. */
+/* Quotes, backslashes and control characters among the first sixteen bytes: most strings are
+ * shorter. */
 static inline unsigned block_stops16(const char *at)
 {
     __m128i x = _mm_loadu_si128((const __m128i *)at);
@@ -121,7 +121,7 @@ static inline unsigned block_stops16(const char *at)
 
 #endif
 
-/* The first of them, or stop. */
+/* The first of these characters, or stop. */
 static inline const char *block_string_stop(const char *at, const char *stop)
 {
     while (at < stop) {
@@ -136,14 +136,14 @@ static inline const char *block_string_stop(const char *at, const char *stop)
     return stop;
 }
 
-/* The first n bits, n from 0 up. */
+/* A mask of the first n bits. */
 static inline uint64_t block_first(uint64_t n)
 {
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
 }
 
-/* The bytes that a backslash before them takes their meaning from. *carry: the last byte of the
- * block before was such a backslash; and of this one, on return. */
+/* The bytes that are escaped by a backslash before them. *carry: whether the previous block ended
+ * with such a backslash; updated for this block. */
 static inline uint64_t block_escaped(uint64_t slashes, uint64_t *carry)
 {
     uint64_t escaped = *carry;
@@ -160,8 +160,8 @@ static inline uint64_t block_escaped(uint64_t slashes, uint64_t *carry)
     return escaped;
 }
 
-/* Each bit becomes the parity of the bits up to it: from quotes to what they enclose (the opening
- * quote is inside, the closing one is not). */
+/* Each bit becomes the parity of the bits up to it, which turns quotes into the ranges they enclose
+ * (including the opening quote, without the closing one). */
 static inline uint64_t block_inside(uint64_t quotes)
 {
     for (unsigned shift = 1; shift < 64; shift *= 2)

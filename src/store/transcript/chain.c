@@ -1,7 +1,7 @@
 /*
- * The chain: the parents, the removed lines, and the newest leaf. Following the links is walk.c's,
- * parallel calls are sibling.c's. Each step is linear in the number of lines, whatever their links
- * look like: paths over removed lines are shortened as they are used. Any thread, one chain each.
+ * The chain: parents, removed lines, and the newest leaf. walk.c follows the links, sibling.c
+ * handles parallel calls. Each step is linear in the number of lines, for any links: paths over
+ * removed lines are shortened as they are used. Any thread; one thread per chain.
  */
 #include "store/transcript/chain.h"
 
@@ -101,9 +101,8 @@ static void chain_apply_removals(struct chain *c)
     }
 }
 
-/* A compaction is written in one piece, and what it keeps hangs on the last line of it. When that
- * never reached the file, the compaction has not happened: it goes, with its summary and what else
- * of it is there. */
+/* A compaction is written in one piece, and what it keeps is attached to its last line. If that
+ * line is missing, the compaction was not completed: its lines and its summary are removed. */
 static void chain_drop_unfinished(struct chain *c, uint32_t boundary)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -132,7 +131,7 @@ static void chain_finish_compactions(struct chain *c)
 
 /* ---- links ---- */
 
-/* Where the children of a removed boundary go: its parent, or the line before it. */
+/* The new parent for children of a removed boundary: its parent, or the line before it. */
 static struct uid chain_parent(const struct chain *c, uint32_t i)
 {
     const struct node *n = &c->nodes[i];
@@ -169,7 +168,7 @@ uint32_t chain_up(struct chain *c, uint32_t node)
     }
     lost = top == NODE_NONE ? c->nodes[last].marks & MARK_LOST : 0;
     if (top != NODE_NONE && !chain_is_live(&c->nodes[top]))
-        top = NODE_NONE; /* a cycle of removed lines */
+        top = NODE_NONE; /* removed lines form a cycle */
     /* Path compression: the next walk from here takes one step. */
     for (uint32_t i = c->nodes[node].up; i != NODE_NONE && c->nodes[i].marks & MARK_PATH;
          i = next) {
@@ -195,8 +194,8 @@ static void chain_mark_parent(struct chain *c, uint32_t i)
         c->nodes[up].marks |= MARK_CHILD;
 }
 
-/* Marks what something hangs on; a boundary without a child is unfinished (its summary never
- * reached the file), and the lines before it are still the conversation. */
+/* Marks lines that have children; a boundary without one is unfinished (its summary was not
+ * written), and the lines before it still are the conversation. */
 static void chain_mark_children(struct chain *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -212,7 +211,7 @@ static void chain_mark_children(struct chain *c)
             chain_mark_parent(c, i);
         } else {
             n->marks |= MARK_GONE;
-            chain_link(c, i); /* to the line it followed */
+            chain_link(c, i); /* to the line before it */
         }
     }
 }
@@ -224,7 +223,7 @@ static bool is_message(const struct node *n)
     return n->kind != ENTRY_SYSTEM || n->flags & LOAD_BOUNDARY;
 }
 
-/* System lines that hang on nothing but each other are no conversation, however new. */
+/* System lines that have only each other as ancestors are not a conversation, even if newest. */
 static bool chain_has_message(struct chain *c, uint32_t i)
 {
     uint32_t last = i;
@@ -259,11 +258,11 @@ static uint32_t chain_newest(struct chain *c)
             any = i;
     }
     c->wants_more = c->is_partial;
-    /* Links that go in a circle leave no leaf. */
+    /* A cycle of links has no leaf. */
     return message != NODE_NONE ? message : any;
 }
 
-/* The one that was asked for, by its id or its answer's; NODE_NONE and true: end with nothing. */
+/* Finds the requested leaf by its id or its answer's; NODE_NONE and true means an empty chain. */
 static bool chain_asked(struct chain *c, uint32_t *ret)
 {
     struct uid id = uid_of(c->spec->leaf);
@@ -280,7 +279,7 @@ static bool chain_asked(struct chain *c, uint32_t *ret)
         for (uint32_t up = leaf;
              up != NODE_NONE && c->nodes[up].answer == id.lo && !(c->nodes[up].marks & MARK_BARREN);
              up = chain_up(c, up)) {
-            c->nodes[up].marks |= MARK_BARREN; /* a circle ends here */
+            c->nodes[up].marks |= MARK_BARREN; /* end of a cycle */
             leaf = up;
         }
     }
@@ -304,7 +303,7 @@ static void chain_collect(struct chain *c, const struct scan *s)
         count += s->parts[i].nodes.len;
         has_main |= s->parts[i].has_main;
     }
-    /* Numbers are 32 bits wide; a file with more lines than that has lost its beginning. */
+    /* Node numbers have 32 bits; of a file with more lines only so many are used. */
     c->count = count < NODE_NONE ? (uint32_t)count : NODE_NONE - 1;
     c->is_agent = s->is_agent && !has_main;
     c->is_partial = s->full_from > 0;

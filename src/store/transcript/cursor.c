@@ -1,6 +1,6 @@
 /*
  * The cursor. Strings and whole values are skipped sixty-four bytes at a time (block.h): quotes
- * make a mask of the insides of strings, and only brackets outside of them count. One window, one
+ * give a mask of the insides of strings, and only brackets outside of them count. One window, one
  * thread.
  */
 #include "store/transcript/cursor.h"
@@ -85,7 +85,7 @@ bool cursor_leave(struct window *w)
     return false;
 }
 
-/* true, false, null and numbers: whatever can stand in one. */
+/* true, false, null and numbers: any characters they may have. */
 static bool cursor_skip_word(struct window *w)
 {
     bool has_any = false;
@@ -191,7 +191,7 @@ static bool cursor_escape(struct window *w, struct taken *t, uint32_t *high)
     return true;
 }
 
-/* Byte by byte, for what has escapes or lies over the end of a piece. */
+/* Byte by byte, for strings with escapes or across the end of a piece. */
 bool cursor_decode(struct window *w, struct str *ret)
 {
     struct taken t = {.text = w->text};

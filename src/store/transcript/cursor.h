@@ -1,10 +1,11 @@
 /*
- * One line's JSON, walked through a window: into what matters, over the rest.
+ * Walks the JSON of one line through a window: enters what matters and skips the rest.
  *
- * All of these skip leading white space, continue into the next piece of a long line by themselves,
- * and return false (or -1) when the line ends or does not match. Structure is checked as far as it
- * is walked: braces count, control characters inside strings are wrong. The inside of skipped
- * values (escapes, digits, which bracket closes which) is left to the parser that reads the line.
+ * All functions skip leading white space, continue into the next piece of a long line by
+ * themselves, and return false (or -1) if the line ends or does not match. Structure is checked as
+ * far as it is walked: braces are counted, control characters inside strings are errors. The inside
+ * of skipped values (escapes, digits, matching of brackets) is left to the parser that reads the
+ * line.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ static inline int cursor_peek(struct window *w)
     return w->at<w->stop && * w->at> ' ' ? *w->at : cursor_peek_far(w);
 }
 
-/* Passes the next byte, if it is that one. */
+/* Consumes the next byte if it is c. */
 static inline bool cursor_take(struct window *w, char c)
 {
     if (cursor_peek(w) != (unsigned char)c)
@@ -30,9 +31,9 @@ static inline bool cursor_take(struct window *w, char c)
     return true;
 }
 
-/* Members of an object or elements of an array, entered with cursor_take(): true when there is
- * another one to be read or skipped, false after its end; *is_bad tells an end from a fault.
- * is_first starts as true. */
+/* Iterates over the members of an object or the elements of an array, entered with cursor_take():
+ * true if there is another one to read or skip, false after the end; *is_bad distinguishes the end
+ * from an error. is_first starts as true. */
 static inline bool cursor_next(struct window *w, char end, bool *is_first, bool *is_bad)
 {
     bool was_first = *is_first;
@@ -47,9 +48,9 @@ static inline bool cursor_next(struct window *w, char end, bool *is_first, bool 
     return false;
 }
 
-/* A key with its colon, or a string value, decoded; good until the cursor moves on. One longer than
- * WINDOW_TEXT is given as empty. */
-bool cursor_decode(struct window *w, struct str *ret); /* after the quote; any string */
+/* A key with its colon, or a string value, decoded; valid until the cursor moves. A string longer
+ * than WINDOW_TEXT is returned as empty. */
+bool cursor_decode(struct window *w, struct str *ret); /* after the opening quote */
 static inline bool cursor_string(struct window *w, struct str *ret)
 {
     const char *end;
@@ -64,7 +65,7 @@ static inline bool cursor_string(struct window *w, struct str *ret)
     return true;
 }
 
-bool cursor_colon(struct window *w, struct str *key); /* keeps the key where the window moves */
+bool cursor_colon(struct window *w, struct str *key); /* copies the key if the window moves */
 static inline bool cursor_key(struct window *w, struct str *ret)
 {
     if (!cursor_string(w, ret))
@@ -75,17 +76,17 @@ static inline bool cursor_key(struct window *w, struct str *ret)
     return true;
 }
 
-bool cursor_bool(struct window *w, bool *ret); /* anything else than true and false is false */
+bool cursor_bool(struct window *w, bool *ret); /* false for anything but true and false */
 
 /* A value of any kind. */
 bool cursor_skip_far(struct window *w);
-bool cursor_skip_string(struct window *w); /* after its opening quote, or anywhere in it */
+bool cursor_skip_string(struct window *w); /* after its opening quote, or anywhere inside */
 static inline bool cursor_skip(struct window *w)
 {
     if (w->at == w->stop || *w->at != '"')
         return cursor_skip_far(w);
     w->at++;
-    /* Most strings are short, and have no escapes. */
+    /* Most strings are short and have no escapes. */
     w->at = block_string_stop(w->at, w->stop - w->at > 64 ? w->at + 64 : w->stop);
     if (w->at == w->stop || *w->at != '"')
         return cursor_skip_string(w);
@@ -93,4 +94,4 @@ static inline bool cursor_skip(struct window *w)
     return true;
 }
 
-bool cursor_leave(struct window *w); /* the rest of the object or array we are in */
+bool cursor_leave(struct window *w); /* skips the rest of the current object or array */

@@ -2,9 +2,10 @@
  * The lines of a transcript: their kinds, and the fields that all messages share.
  *
  * A transcript is append-only JSONL. *Messages* (user, assistant, attachment, system) have a uuid
- * and a parentUuid and make the chain that is the conversation; everything else is *facts* beside
- * it (title, mode, queue, replacements, …). Field names are those other agents' viewers read. Data
- * only tenax knows is a system line with a special subtype and isMeta, or a field that others skip.
+ * and a parentUuid and form the chain that is the conversation; all other lines are *facts* (title,
+ * mode, queue, replacements, …). Fields are named as viewers of other agents expect. Data that only
+ * tenax uses is in a system line with a special subtype and isMeta, or in a field that others
+ * ignore.
  *
  * The writer puts fields that readers search for before long ones: all shared fields, then the
  * message.
@@ -24,7 +25,8 @@ struct jw;
     X(ASSISTANT, "assistant", true)                                                                \
     X(ATTACHMENT, "attachment", true)                                                              \
     X(SYSTEM, "system", true)                                                                      \
-    X(PROGRESS, "progress", false) /* in old files a link: children hang on its parent then */     \
+    X(PROGRESS, "progress",                                                                        \
+      false) /* a link of the chain in old files; its children are then attached to its parent */  \
     X(SUMMARY, "summary", false)                                                                   \
     X(CUSTOM_TITLE, "custom-title", false)                                                         \
     X(AI_TITLE, "ai-title", false)                                                                 \
@@ -44,38 +46,38 @@ struct jw;
     X(SPECULATION_ACCEPT, "speculation-accept", false)                                             \
     X(COLLAPSE_COMMIT, "marble-origami-commit", false)                                             \
     X(COLLAPSE_SNAPSHOT, "marble-origami-snapshot", false)                                         \
-    X(GOAL_TERMS, "goal-terms", false) /* tenax's own: a goal's terms in full, and what it used */ \
+    X(GOAL_TERMS, "goal-terms", false) /* tenax only: the full terms of a goal, and its usage */   \
     X(GOAL_USED, "goal-used", false)
 
 enum entry_kind {
 #define X(id, name, link) ENTRY_##id,
     ENTRY_KINDS(X)
 #undef X
-    ENTRY_OTHER, /* kept in the file, meant for other programs */
+    ENTRY_OTHER, /* belongs to other programs; left as it is */
 };
 
 const char *entry_kind_name(enum entry_kind kind);
 enum entry_kind entry_kind_of(struct str name);
 bool entry_kind_is_link(enum entry_kind kind);
 
-/* What all messages of a session carry; lent. */
+/* Fields that all messages of a session have; lent. */
 struct entry_head {
     struct str session;
     struct str cwd;
     struct str version;    /* "0.1.0" */
-    struct str branch;     /* empty: left out */
-    struct str entrypoint; /* "cli", "sdk-cli"; empty: left out */
-    struct str agent_id;   /* of a sidechain; empty: the main chain */
+    struct str branch;     /* omitted if empty */
+    struct str entrypoint; /* "cli", "sdk-cli"; omitted if empty */
+    struct str agent_id;   /* for a sidechain; empty = main chain */
 };
 
-/* {"parentUuid":…,…,"type":"user","uuid":…,"timestamp":…: further keys and jw_object_end() are the
- * caller's. parent empty: null. */
+/* Writes {"parentUuid":…,…,"type":"user","uuid":…,"timestamp":…; the caller adds keys and calls
+ * jw_object_end(). An empty parent becomes null. */
 void entry_begin(struct jw *w, const struct entry_head *head, enum entry_kind kind, struct str uuid,
                  struct str parent, int64_t time_ms);
 
-/* {"type":"custom-title": the same for facts. */
+/* The same for facts: {"type":"custom-title". */
 void entry_begin_fact(struct jw *w, enum entry_kind kind);
 
-/* "2026-11-14T10:00:00.000Z" and back; -1 if it is not a time. */
+/* Formats a time as "2026-11-14T10:00:00.000Z", and parses it; -1 if it is invalid. */
 void entry_time(int64_t time_ms, char out[static 25]);
 int64_t entry_time_parse(struct str text);

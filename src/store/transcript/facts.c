@@ -1,7 +1,7 @@
 /*
- * Facts. The scan notes only where they stand; here the last of each kind is read, and those that
- * are lists are made. A fact that names another session is that one's: files begun as a copy of
- * another carry such lines. One thread.
+ * Facts. The scan only notes their positions; here the last one of each kind is read, and lists are
+ * built. A fact that names another session belongs to that one: files that began as a copy of
+ * another have such lines. One thread.
  */
 #include "store/transcript/facts.h"
 
@@ -14,7 +14,7 @@
 
 #define MAX_TEXT ((size_t)64 << 10) /* of a title or similar */
 #define MAX_PATH_TEXT ((size_t)16 << 10)
-#define MAX_SUMMARIES 64 /* looked at, from the last one back */
+#define MAX_SUMMARIES 64 /* examined at most, from the last one back */
 
 struct merging {
     struct load_facts *f;
@@ -46,9 +46,9 @@ static struct uid content_of(const struct json *op)
     return uid_of(json_is(content, JSON_STRING) ? json_str(content) : json_raw(content));
 }
 
-/* The one an operation means: by id, else by its words, else the first; len: none. An id that
- * nothing was queued by is that of the first that has none: others write none, and it got one when
- * it was taken up. */
+/* The item that an operation means: by id, else by its text, else the first; len if none. If no
+ * item has the id, it means the first item without an id: other programs write none, and the item
+ * got one when it was used. */
 static size_t queue_find(const struct queued *items, size_t len, struct uid id, struct uid content)
 {
     size_t i = 0;
@@ -99,7 +99,7 @@ static void merge_queue(struct merging *m)
     vec_release(&items);
 }
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 static void set_text(struct buf *to, struct str text)
 {
@@ -119,8 +119,8 @@ static void merge_text(struct merging *m, enum entry_kind kind, const char *key,
                  json_get_str(source_json(m->s->source, last->offset, last->len, &m->arena), key));
 }
 
-/* Before there were titles a line said what the conversation up to a leaf was about; it may stand
- * in another session's file. */
+/* In old files a summary line describes the conversation up to a leaf; it may be in another
+ * session's file. */
 static void merge_summary(struct merging *m)
 {
     size_t tries = 0;

@@ -1,5 +1,5 @@
 /*
- * The facts beside the chain, put together from the notes of a scan.
+ * Combines the facts that a scan has noted.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 struct chain;
 struct err;
 
-/* The contents of the file's first lines: its session, when it began, and the first prompt. */
+/* From the file's first lines: session, start time, and the first prompt. */
 struct head {
     bool is_agent; /* its first message is a sidechain's */
     struct entry_span time;
@@ -19,7 +19,7 @@ int head_read(struct head *h, const struct line_source *source, uint64_t max_byt
               struct err *err);
 void head_release(struct head *h);
 
-/* ret must be zeroed. name: of the file. chain: which summaries are meant; NULL: lines are left
- * out, for a list of sessions. */
+/* ret must be zeroed. name: of the file. chain: selects the summaries; NULL = without lines, for a
+ * list of sessions. */
 void facts_merge(struct load_facts *ret, const struct scan *s, const struct chain *chain,
                  const struct head *head, struct str name);

@@ -1,5 +1,5 @@
 /*
- * Which session is meant: by path, by the names of files, then by titles; or the newest. Any
+ * Finds the session that a user means: by path, by file name, then by title; or the newest. Any
  * thread.
  */
 #include "store/transcript/find.h"
@@ -18,8 +18,8 @@
 #include "store/store.h"
 #include "store/transcript/load.h"
 
-#define FIND_ID_BYTES 4    /* the beginning of an id has at least so many */
-#define FIND_SHOWN 4       /* of those that fit, named in an error */
+#define FIND_ID_BYTES 4    /* minimum length of the beginning of an id */
+#define FIND_SHOWN 4       /* matches listed in an error */
 #define FIND_NAME_BYTES 40 /* of each one's title there */
 
 /* What fits, so far. */
@@ -84,7 +84,7 @@ static int found_settle(struct find_hit *f, struct str want, struct buf *ret_pat
 
 /* ---- By path ---- */
 
-/* Nothing else can be meant by it; a title may well have a slash inside. */
+/* True if it can only be a path; a title may have a slash inside. */
 static bool find_is_path(struct str want)
 {
     return str_ends(want, STR(".jsonl")) || str_starts(want, STR("/")) ||
@@ -168,7 +168,7 @@ static int find_by_id_as(const struct find_scope *scope, struct str want, bool e
     return found_settle(&anywhere, want, ret_path, err);
 }
 
-/* Of ids that differ only in the size of their letters, no more could be said than one of them. */
+/* Ids that differ only in upper and lower case cannot be told apart; the first one is used. */
 static int find_by_id(const struct find_scope *scope, struct str want, struct buf *ret_path,
                       struct err *err)
 {
@@ -217,7 +217,7 @@ static int find_by_title(const struct find_scope *scope, struct str want, struct
     int rc;
 
     if (!file_is_dir(projects))
-        return 0; /* nor is a store made for a question */
+        return 0; /* do not create a store just for a lookup */
     if (store_shared(scope->home, cancel, &s, &why) < 0)
         log_debug("store", "titles are read from the files: %s", why.text);
     rc = find_by_title_in(s, scope->home, scope->project, want, cancel, ret_path, err);
@@ -265,7 +265,7 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
     CLEANUP(buf_release) struct buf dir = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     struct timespec newest = {0};
-    char held[9] = ""; /* the beginning of one that was passed over */
+    char held[9] = ""; /* the beginning of one that was skipped */
     DIR *d;
 
     buf_addf(&dir, "%s/projects/%.*s", scope->home, STR_ARG(scope->project));

@@ -1,6 +1,6 @@
 /*
- * The beginning of a transcript: the first line that is a message, the first time, the first user
- * text. Read separately, because the scan checks only the beginnings of old lines. One thread.
+ * The beginning of a transcript: the first message, the first time, the first user text. Read
+ * separately, because the scan examines only the beginnings of old lines. One thread.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define MAX_HEAD ((uint64_t)32 << 20) /* bytes that are searched for a prompt */
 #define MAX_PROMPT 500                /* bytes that are kept of it */
 
-/* Text in a user's message that no person typed. */
+/* False for text in a user message that the user did not type. */
 static bool is_typed(struct str text)
 {
     static const struct str tags[] = {
@@ -57,7 +57,7 @@ int head_read(struct head *h, const struct line_source *source, uint64_t max_byt
     window_init(&w, source->fd, source->size, WINDOW_BYTES);
     window_seek(&w, 0, end < MAX_HEAD ? end : MAX_HEAD, /*is_inside=*/false, err);
     if (max_bytes < source->size)
-        w.end = max_bytes; /* a line that goes on is cut, and good for its beginning */
+        w.end = max_bytes; /* a longer line is cut; its beginning is enough */
     while (!h->prompt.len && (n = window_line(&w, err)) > 0) {
         bool is_entry = line_scan(&w, LINE_ALL, &line);
         bool is_cut = !w.has_more && !w.has_break && w.end < source->size;

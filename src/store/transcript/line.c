@@ -1,7 +1,7 @@
 /*
- * One line looked through. A walk over its members, each read or passed over as a whole; what the
- * members mean together (a boundary is a system line of that subtype, in whichever order the two
- * keys come) is settled at the end. One window, one thread.
+ * Examines one line: walks over its members, and reads or skips each as a whole. What members mean
+ * in combination (a boundary is a system line with that subtype, in any order of the keys) is
+ * decided at the end. One window, one thread.
  */
 #include "store/transcript/line.h"
 
@@ -43,7 +43,7 @@ enum subtype {
     SUBTYPE_OTHER,
 };
 
-/* The known properties of a line so far, beside the line itself. */
+/* What is known about a line so far, besides the line itself. */
 struct look {
     enum line_depth depth;
     enum subtype subtype;
@@ -54,11 +54,11 @@ struct look {
     bool has_kept;
 };
 
-/* As str_is(), with the length known where it is compiled. */
+/* Like str_is(), with the length computed at compile time. */
 #define is(text, word)                                                                             \
     ((text).len == sizeof(word) - 1 && !memcmp((text).ptr, word, sizeof(word) - 1))
 
-/* By length first: this is asked for every member of every line. */
+/* Compares lengths first, since this is called for every member of every line. */
 static enum line_key key_of(struct str name)
 {
     switch (name.len) {

@@ -1,9 +1,9 @@
 /*
- * What the reader needs to know of one line, found without parsing it.
+ * Extracts what the reader needs from one line without parsing all of it.
  *
- * Only keys where they belong count: those of the line itself, of its message, of the blocks of its
- * content, of compactMetadata. A "uuid" in a tool's input is inside a value that is passed over.
- * Keys may come in any order, twice (the last one counts), and with escapes.
+ * Only keys at their proper level count: those of the line itself, of its message, of its content
+ * blocks, of compactMetadata. A "uuid" inside a tool's input is part of a skipped value. Keys may
+ * come in any order, repeated (the last one counts), and with escapes.
  */
 #pragma once
 
@@ -16,23 +16,23 @@
 
 struct window;
 
-#define LINE_MAX_BYTES ((uint64_t)1 << 30) /* of a line that can be parsed */
-#define LINE_TEXTS 4                       /* texts of a message that may be a prompt */
+#define LINE_MAX_BYTES ((uint64_t)1 << 30) /* longest line that can be parsed */
+#define LINE_TEXTS 4                       /* texts of a message that may be the prompt */
 
-/* Beside enum load_flags, in the same field. */
+/* Additional bits for the field of enum load_flags. */
 enum line_flags {
     LINE_SNIP = 1 << 8,
     LINE_TOMBSTONE = 1 << 9,
-    LINE_KEEPS = 1 << 10,     /* a boundary that names preserved messages */
+    LINE_KEEPS = 1 << 10,     /* a boundary that lists preserved messages */
     LINE_GOAL = 1 << 11,      /* goal_status */
     LINE_TURN = 1 << 12,      /* turn_duration */
     LINE_HAS_AGENT = 1 << 13, /* agentId */
 };
 
-/* How much of a line is looked at. */
+/* How much of a line is examined. */
 enum line_depth {
     LINE_ALL,
-    LINE_BEGINNING, /* as far as it takes to tell a fact from a message: see line.c */
+    LINE_BEGINNING, /* enough to tell facts from messages: see line.c */
 };
 
 /* Where a string stands in the file, with its quotes; len 0: nowhere. */
@@ -44,7 +44,7 @@ struct entry_span {
 struct entry_line {
     enum entry_kind kind;
     bool has_kind;
-    bool is_blank;  /* nothing but white space */
+    bool is_blank;  /* only white space */
     unsigned flags; /* enum load_flags and line_flags */
     struct uid id, parent;
     uint64_t answer;  /* message.id, hashed; 0: none */

@@ -1,7 +1,7 @@
 /*
- * A transcript read for going on: the scan of its bytes, the chain among its lines, the facts
- * beside it, in this order. When the chain names what the scan passed over, the scan goes further
- * back, and the chain is built anew. The caller's thread, and those of the scan while it runs.
+ * Loads a transcript: the scan of its bytes, the chain, the facts, in this order. If the chain
+ * needs lines that the scan skipped, the scan goes further back and the chain is built again. The
+ * caller's thread, and those of the scan while it runs.
  */
 #include "store/transcript/load.h"
 
@@ -62,8 +62,8 @@ static void load_take_entries(struct load *l, const struct chain *c)
     }
 }
 
-/* The last one's uuid is read again: the scan has only its hash. A line that turns out to be broken
- * inside is not an entry, and the next one does not hang on it. */
+/* Reads the last line again for its uuid, since the scan has only the hash. If the line turns out
+ * to be invalid, it is skipped, and the next entry is not attached to it. */
 static int load_take_leaf(struct load *l, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -187,7 +187,7 @@ int load_read(struct load *l, uint64_t offset, uint32_t len, struct str *ret, st
     return 0;
 }
 
-/* ---- a look for a list ---- */
+/* ---- for lists ---- */
 
 int load_peek(const char *path, struct load_facts *ret, struct err *err)
 {
@@ -199,7 +199,8 @@ int load_peek(const char *path, struct load_facts *ret, struct err *err)
 
     if (source_open(&source, path, err) < 0 || head_read(&head, &source, PEEK_BYTES, err) < 0)
         return -1;
-    /* In two parts only where something lies between them: a line in the middle would be cut. */
+    /* Two parts only if there is something between them; otherwise a line in the middle would be
+     * cut. */
     scan_init(&scan, &source, head.is_agent, /*cancel=*/NULL,
               source.size > 2 * PEEK_BYTES ? source.size / 2 + 1 : source.size + 1);
     if (scan.part_count == 2) {
@@ -217,7 +218,7 @@ int load_peek(const char *path, struct load_facts *ret, struct err *err)
     vec_release(&facts.queue);
     vec_release(&facts.file_history);
     vec_release(&facts.collapses);
-    facts.skipped = 0; /* lines that are cut are no fault */
+    facts.skipped = 0; /* lines that are cut here are not invalid */
     *ret = facts;
     return 0;
 }

@@ -1,11 +1,11 @@
 /*
- * For tests and measurements: how the bytes are gone through. The outcome never depends on it.
+ * For tests and benchmarks: how a file is scanned. The result does not depend on it.
  */
 #pragma once
 
 #include "store/transcript/load.h"
 
-/* 0: as load_open() does. */
+/* 0 = the default. */
 struct load_tune {
     uint64_t part_bytes;
     size_t window_bytes;

@@ -1,8 +1,8 @@
 /*
- * The scan. Parts are handed out from the last to the first; where full ones may end is known when
- * one with a boundary is done. A thread that was faster and went on in full beyond it has done
- * useless work: its nodes are dropped, so that the outcome is the same however the threads ran. The
- * caller's thread takes its share.
+ * The scan. Parts are handed out from the last to the first. The first part that must be scanned in
+ * full is known once a part with a boundary is done. If a faster thread has scanned more in full by
+ * then, its nodes are dropped, so that the result does not depend on timing. The caller's thread
+ * takes part.
  */
 #include "store/transcript/scan.h"
 
@@ -82,13 +82,13 @@ static void part_take(struct scan_part *p, const struct scan *s, const struct en
             p->messages[is_side]++;
         newest_take(&p->newest[is_side], l);
     }
-    /* Facts may name a message by the same key: a prompt that waited, and was sent later. */
+    /* Facts may refer to a message by the same key: a prompt that waited and was sent later. */
     if (!p->is_full || uid_is_none(l->id) ||
         (!is_link && l->kind != ENTRY_PROGRESS && l->kind != ENTRY_OTHER))
         return;
     p->has_main |= is_link && !is_side;
     p->has_boundary |= (l->flags & LOAD_BOUNDARY) && is_side == s->is_agent;
-    /* One that is too long to be read is no entry, but what hangs on it still has a parent. */
+    /* A line that is too long to be parsed is invalid, but its children still have a parent. */
     *vec_add(&p->nodes) = (struct node){.id = l->id,
                                         .parent = l->parent,
                                         .offset = offset,
@@ -122,7 +122,7 @@ int scan_part(const struct scan *s, struct window *w, enum line_depth depth, str
     return n;
 }
 
-/* ---- who does which ---- */
+/* ---- distribution to threads ---- */
 
 struct scan_job {
     struct scan *s;
@@ -200,7 +200,7 @@ static unsigned thread_count(const struct scan *s, size_t parts)
     return (unsigned)(parts < 2 ? 1 : n > parts / 2 ? parts / 2 : n);
 }
 
-/* Parts from `from` up to (not with) `to`, the last first. */
+/* Scans parts [from, to), the last one first. */
 static int scan_parts(struct scan *s, size_t from, size_t to, bool is_whole, struct err *err)
 {
     struct scan_job j = {.s = s, .is_whole = is_whole, .lock = LOCK_INIT, .next = to, .last = from};

@@ -1,9 +1,9 @@
 /*
- * A transcript's bytes gone through once: a node for each line that has an id, a note of each fact.
+ * Scans a transcript's bytes once: makes a node for each line with an id and a note for each fact.
  *
- * The file is taken in parts, from its end backwards, by a few threads. As soon as a part holds a
- * compact boundary, earlier lines are searched for facts only, by their beginnings. When a line
- * after the boundary names one that was not scanned then, scan_widen() scans more of it in full.
+ * A few threads scan the file in parts, from its end backwards. As soon as a part has a compact
+ * boundary, earlier lines are examined only for facts, by their beginnings. If a line after the
+ * boundary refers to a line that was not scanned, scan_widen() scans more of the file in full.
  */
 #pragma once
 
@@ -18,32 +18,32 @@
 struct cancel;
 struct err;
 
-#define SCAN_PART ((uint64_t)4 << 20) /* bytes; multiples of the file's pages, or so */
+#define SCAN_PART ((uint64_t)4 << 20) /* bytes; a multiple of the page size */
 
 #define NODE_NONE UINT32_MAX
 
-/* A line with an id. What it hangs on is found in chain.c. */
+/* A line with an id. Its parent is resolved in chain.c. */
 struct node {
     struct uid id, parent;
     uint64_t offset;
-    uint64_t answer; /* message.id, hashed; 0: none */
+    uint64_t answer; /* hash of message.id; 0 = none */
     uint32_t len;
-    uint32_t up;    /* the parent's number, or NODE_NONE */
+    uint32_t up;    /* number of the parent, or NODE_NONE */
     uint16_t flags; /* enum load_flags and line_flags */
     uint8_t kind;
     uint8_t marks; /* chain.c */
 };
 
-/* A line beside the chain, or a system line that is a fact too. */
+/* A line outside the chain, or a system line that is also a fact. */
 struct fact {
     uint64_t offset;
-    uint64_t session; /* hashed; 0: the line names none */
+    uint64_t session; /* hash; 0 = the line has none */
     uint32_t len;
     uint16_t flags;
     uint8_t kind;
 };
 
-/* Of the newest message that has them. */
+/* From the newest message that has them. */
 struct newest {
     struct entry_span session, cwd, branch, time;
     uint64_t session_hash;
@@ -51,7 +51,7 @@ struct newest {
 
 struct scan_part {
     uint64_t begin, end;
-    bool is_full; /* its nodes are there */
+    bool is_full; /* scanned in full: its nodes exist */
     bool has_boundary;
     bool has_main;
     VEC(struct node) nodes;
@@ -69,7 +69,7 @@ struct scan {
     size_t window_bytes;  /* 0: WINDOW_BYTES */
     struct scan_part *parts;
     size_t part_count;
-    size_t full_from; /* parts from here on are full */
+    size_t full_from; /* parts from here on are scanned in full */
 };
 
 /* part_bytes: SCAN_PART but in tests. */
@@ -80,11 +80,11 @@ void scan_release(struct scan *s);
 /* is_whole: scan everything in full. */
 int scan_run(struct scan *s, bool is_whole, struct err *err);
 
-/* About as much again in full as there is; false when all of it is. */
+/* Whether everything is scanned in full; scan_widen() scans about as much again as before. */
 bool scan_is_whole(const struct scan *s);
 int scan_widen(struct scan *s, struct err *err);
 
-/* One stretch alone, in full. */
+/* Scans one section in full. */
 struct window;
 int scan_part(const struct scan *s, struct window *w, enum line_depth depth, struct scan_part *p,
               struct err *err);

@@ -1,8 +1,7 @@
 /*
- * Calls that ran side by side leave the chain a tree: each block of an answer hangs on the one
- * before it, each result on its call, and only one of the ends continues. Lines off the path are
- * found by their answer's id and put back: blocks after blocks, then results, both in the file's
- * order.
+ * Parallel calls make the chain a tree: each block of an answer is attached to the one before it
+ * and each result to its call, but only one of the branches continues. Lines off the path are found
+ * by their answer's id and inserted: blocks after blocks, then results, both in the file's order.
  */
 #include <stdlib.h>
 
@@ -19,7 +18,7 @@ struct groups {
     size_t mask;
 };
 
-/* One to be put back. */
+/* A line to insert. */
 struct extra {
     size_t at; /* after this place */
     uint32_t node;
@@ -50,7 +49,7 @@ static void groups_make(struct groups *g, const struct chain *c)
     }
 }
 
-/* The answer that a line is a block or a result of; 0: none. */
+/* The answer that a line is a block or result of; 0 if none. */
 static uint64_t answer_of(struct chain *c, uint32_t i)
 {
     const struct node *n = &c->nodes[i];
@@ -101,8 +100,8 @@ struct numbers {
     VEC(uint32_t) list;
 };
 
-/* A run of the chain and its siblings, in the file's order as far as the chain is; `last` stays
- * after all of it. */
+/* Merges a run of the chain and its siblings in the file's order, if the chain has it; `last` stays
+ * at the end. */
 static void merge(struct numbers *out, const uint32_t *run, size_t run_len,
                   const struct extra *extras, size_t extra_len, uint32_t last)
 {
@@ -117,7 +116,7 @@ static void merge(struct numbers *out, const uint32_t *run, size_t run_len,
     }
 }
 
-/* What belongs to answers on the chain and is not on it, by its place there. */
+/* Finds the lines of answers on the chain that are not on it, with the place to insert them. */
 static struct extra *find_extras(struct chain *c, uint32_t asked, size_t *ret_len)
 {
     VEC(struct extra) found = VEC_INIT;

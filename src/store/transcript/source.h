@@ -1,5 +1,5 @@
 /*
- * A transcript's file, as long as it was when it was opened, and pieces of it by their place.
+ * A transcript's file with the size it had when it was opened, and access to pieces of it.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * survey: folders are listed first, by the survey's own thread; then their files are checked a few
- * at a time, by it and by the thread that waits for it. Without a thread it is done at once.
+ * survey: its own thread lists the folders; then it and the thread that waits for it check the
+ * files, a few at a time. If no thread can be started, everything is done at once.
  */
 #include "store/transcript/survey.h"
 

@@ -1,10 +1,10 @@
 /*
- * The transcripts below a home as the disk has them: names, sizes, times; project by project, and
- * in each in the order of its folder, in which the disk is quickest to say more about them.
+ * Collects names, sizes and times of the transcripts below a home, by project, each project in the
+ * order of its directory, which is the fastest order for the disk.
  *
- * Half of the cost of a list of sessions is to check the files, and half to read the stored data
- * about them, so that a separate thread does the one while the caller does the other. The first to
- * finish helps: survey_end() checks files, too, until none is left.
+ * Half of the time for a list of sessions goes into checking the files and half into reading the
+ * stored data about them, so a separate thread checks while the caller reads. survey_end() helps
+ * checking until no file is left.
  */
 #pragma once
 
@@ -29,18 +29,18 @@ struct survey_file {
 
 struct session_survey {
     const char *home;
-    struct str project; /* empty: all */
+    struct str project; /* empty = all */
     struct cancel *cancel;
 
-    /* Not to be read before survey_end(). What could not be read, or came after a cancel, is not
-     * there. */
+    /* Valid after survey_end(). Files that could not be read, or were not reached before a cancel,
+     * are missing. */
     VEC(struct survey_file) files;
 
-    struct arena arena; /* of their projects */
+    struct arena arena; /* owns their project names */
     struct thread *thread;
     struct gate gate;
-    bool is_listed;     /* by the gate's leave: the names are there */
-    atomic_size_t next; /* the first file not taken yet */
+    bool is_listed;     /* the names are complete; guarded by the gate */
+    atomic_size_t next; /* index of the next unchecked file */
 };
 
 #define SURVEY_INIT(home_, project_, cancel_)                                                      \
@@ -53,5 +53,5 @@ void survey_begin(struct session_survey *s);
 void survey_end(struct session_survey *s); /* helps, and waits for it */
 void survey_release(struct session_survey *s);
 
-/* Size, time and inode of a file that was looked at otherwise. */
+/* Sets size, time and inode of a file that was checked in another way. */
 void survey_stat(struct survey_file *file, const struct stat *st);

@@ -1,8 +1,8 @@
 /*
- * One file, appended to. The lock of the file (an OFD lock) keeps processes apart for the length of
- * one write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process
- * waits for the disk, so that neither the request nor the answer does; freeing the transcript waits
- * for the last sync.
+ * A file that is appended to. The file's lock (an OFD lock) excludes other processes during a
+ * write; threads take turns (transcript_enter()). With SYNC_TURN one thread of the process waits
+ * for the disk, so that neither request nor answer does; freeing the transcript waits for the last
+ * sync.
  */
 #include "store/transcript/transcript.h"
 
@@ -20,7 +20,7 @@
 #include "store/file_lock.h"
 #include "sync/thread.h"
 
-/* The project's, that of all projects, the home: any of them may be new. */
+/* The project's folder, that of all projects, the home: any of them may be new. */
 #define NAMED_FOLDERS 3
 #define MAX_WAIT_MS 5000 /* for a process that writes into the same file; a write takes 0.1 ms */
 
@@ -36,12 +36,12 @@ struct transcript {
     bool busy;        /* the thread that set it owns the next eight */
     int fd;           /* -1: not opened yet */
     bool exists;      /* there is a file, ours or an older one */
-    bool is_named;    /* its name, and those of its folders, are on the disk */
-    bool is_copy;     /* until it exists: written under another name, which no list shows */
+    bool is_named;    /* its name and those of its folders are on disk */
+    bool is_copy;     /* until it exists, it is written under another name, which no list shows */
     struct buf waits; /* whole lines that go before the next message */
     bool has_failed;  /* a message is among them */
     struct buf once;  /* the text being written, kept for its memory */
-    off_t end;        /* of the file after our last line, if no one else has written since */
+    off_t end;        /* file size after our last line, if no one else has written since */
 
     /* The syncer's; under its gate. */
     bool is_synced; /* by it, at least once */
@@ -64,7 +64,7 @@ struct transcript *transcript_new(const char *path, enum transcript_sync sync)
     return t;
 }
 
-/* One thread at a time, without a lock held over what may take long. */
+/* Admits one thread at a time, without holding a lock during slow operations. */
 static void transcript_enter(struct transcript *t)
 {
     gate_take(&t->gate);
@@ -82,9 +82,9 @@ static void transcript_leave(struct transcript *t)
     gate_give(&t->gate);
 }
 
-/* ---- To the disk, beside everything else ---- */
+/* ---- Syncing in the background ---- */
 
-/* One thread for all transcripts of the process, there while one of them may need it. */
+/* One thread for all transcripts of the process; exists while one of them may need it. */
 struct syncer {
     struct thread *thread;
     bool is_ending;
@@ -94,7 +94,7 @@ static struct {
     struct gate gate; /* of all below, and of the transcripts' part in it */
     struct syncer *syncer;
     struct transcript *first, *last; /* that wait */
-    struct transcript *busy;         /* the one being brought to the disk; NULL: none */
+    struct transcript *busy;         /* the one being synced, or NULL */
     size_t users;
 } syncing = {.gate = GATE_INIT};
 
@@ -141,7 +141,7 @@ static bool syncer_start(void)
     return syncing.syncer;
 }
 
-/* Forgets its request, which is done. */
+/* Removes it from the queue. */
 static void syncer_forget(struct transcript *t)
 {
     struct syncer *last = NULL;
@@ -160,8 +160,8 @@ static void syncer_forget(struct transcript *t)
     mem_freep(&last);
 }
 
-/* A file without a synced name is lost after a power cut, however well its lines are kept. A file
- * system that cannot sync a folder is fine. */
+/* If a file's name is not synced, a power failure loses the file, however well its lines are
+ * synced. File systems that cannot sync a folder are fine. */
 static void transcript_sync_names(struct transcript *t)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(t->path);
@@ -265,15 +265,15 @@ void transcript_patience(struct transcript *t, int64_t max_wait_ms, struct cance
     transcript_leave(t);
 }
 
-/* ---- Into the file ---- */
+/* ---- Writing ---- */
 
-/* Where it is written now. */
+/* The name of the file at present. */
 static void transcript_name(const struct transcript *t, struct buf *ret)
 {
     buf_addf(ret, "%s%s", t->path, t->is_copy ? TRANSCRIPT_COPY : "");
 }
 
-/* A copy that was written whole gets its name; of one that was not, nothing stays. */
+/* Renames a completely written copy to its final name; deletes an incomplete one. */
 static int transcript_settle(struct transcript *t, bool is_written, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
@@ -310,8 +310,9 @@ static int transcript_open(struct transcript *t, struct err *err)
     return 0;
 }
 
-/* The last line has no end: a process was killed, or the disk was full. It is checked only when it
- * is not our own: a read after each write makes file systems update the access time, too. */
+/* Whether the last line is incomplete: a process was killed, or the disk was full. Checked only if
+ * we did not write it: a read after each write would make file systems update the access time, too.
+ */
 static bool transcript_is_torn(const struct transcript *t, off_t size)
 {
     char last;
@@ -362,7 +363,7 @@ static int transcript_write(struct transcript *t, struct str lines, struct err *
     return 0;
 }
 
-/* What waited and this, in one write. */
+/* Writes waiting lines and these in one write. */
 static int transcript_append(struct transcript *t, struct str lines, bool is_durable, bool stays,
                              struct err *err)
 {
@@ -407,7 +408,7 @@ int transcript_fact(struct transcript *t, struct str lines, struct err *err)
     int r = 0;
 
     transcript_enter(t);
-    if (t->has_failed) /* what waits in vain is not kept */
+    if (t->has_failed) /* waiting lines that cannot be written are dropped */
         r = transcript_append(t, lines, /*is_durable=*/false, /*stays=*/false, err);
     else if (!t->exists)
         buf_add(&t->waits, lines);

@@ -1,7 +1,7 @@
 /*
- * From the leaf to the boundary. Messages that a compaction kept stand before their boundary in the
- * file and after it in the conversation: their links are turned so for one attempt, and the attempt
- * counts when it ends at that boundary. If none does, the links stay as they are written.
+ * Walks from the leaf to the boundary. Messages that a compaction kept are before their boundary in
+ * the file and after it in the conversation: their links are changed for one attempt, which
+ * succeeds if it ends at that boundary. If none does, the original links are used.
  */
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #define MAX_KEPT 100000 /* messages that a boundary may name */
 #define MARGIN 256      /* lines within which all blocks and results of an answer stand */
 
-/* What one boundary keeps. */
+/* The messages kept by one boundary. */
 struct keep {
     uint32_t boundary;
-    uint32_t anchor;       /* the first one hangs on it, what else did hangs on the last */
+    uint32_t anchor; /* parent of the first one; its other children are attached to the last one */
     VEC(uint32_t) nodes;   /* oldest first */
-    VEC(uint32_t) written; /* what they hang on by their own lines */
+    VEC(uint32_t) written; /* their original parents */
     bool is_lost;          /* one of them was not scanned */
 };
 
@@ -28,7 +28,7 @@ static void keep_release(struct keep *k)
     vec_release(&k->written);
 }
 
-/* One that is named; one that has been taken out since is no longer kept, and no fault. */
+/* Adds a kept line; one that was removed since is not kept any more, which is not an error. */
 static bool keep_add(struct chain *c, struct keep *k, uint32_t node)
 {
     if (node == NODE_NONE || node == k->boundary || node == k->anchor || k->nodes.len >= MAX_KEPT ||
@@ -121,7 +121,7 @@ static bool keep_is_near(const struct keep *k, uint32_t margin)
     return false;
 }
 
-/* Turns the links of kept lines, or back again. */
+/* Changes the links of kept lines, or changes them back. */
 static void keep_apply(struct chain *c, struct keep *k)
 {
     for (size_t i = 0; i < k->nodes.len; i++) {
@@ -134,7 +134,7 @@ static void keep_apply(struct chain *c, struct keep *k)
     }
 }
 
-/* A copy of the conversation has them after their boundary, so their position proves nothing. */
+/* A copied conversation has them after their boundary, so their position proves nothing. */
 static void keep_note(struct chain *c, const struct keep *k)
 {
     VEC_EACH(&k->nodes, it) {
@@ -150,7 +150,7 @@ static void keep_undo(struct chain *c, struct keep *k)
     }
 }
 
-/* When there were no messages since, the kept ones come last. */
+/* If there are no later messages, the kept ones come last. */
 static uint32_t keep_leaf(const struct chain *c, const struct keep *k, uint32_t leaf)
 {
     bool is_last = leaf == k->anchor && k->nodes.len && !c->spec->leaf.len;
@@ -167,7 +167,7 @@ static uint32_t walk_up(struct chain *c, const struct keep *k, uint32_t i)
     return up;
 }
 
-/* Adds what lies between the leaf and its boundary, newest first; gives the boundary, or
+/* Adds the lines between the leaf and its boundary, newest first; returns the boundary, or
  * NODE_NONE. */
 static uint32_t walk_try(struct chain *c, uint32_t leaf, const struct keep *k, bool *ret_lost,
                          bool *ret_circle)
@@ -213,7 +213,7 @@ static uint32_t walk_beyond(struct chain *c, uint32_t boundary)
     return up == NODE_NONE || chain_is_live(&c->nodes[up]) ? up : chain_up(c, up);
 }
 
-/* For readers, who see the lines before the boundary, too: kept ones are shown at their original
+/* For readers, who also see the lines before the boundary: kept lines are shown at their original
  * place. */
 static void walk_drop_kept(struct chain *c, size_t from, uint32_t beyond)
 {
@@ -236,8 +236,8 @@ static void walk_drop_kept(struct chain *c, size_t from, uint32_t beyond)
     c->entries.len = len;
 }
 
-/* From a leaf to its boundary, with the lines that keeps; returns where to continue, or NODE_NONE.
- * `before`: only boundaries before this one are tried. */
+/* From a leaf to its boundary, with the lines that it keeps; returns where to continue, or
+ * NODE_NONE. `before`: tries only boundaries before this one. */
 static uint32_t walk_part(struct chain *c, uint32_t leaf, uint32_t before)
 {
     size_t from = c->entries.len;

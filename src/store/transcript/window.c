@@ -1,7 +1,7 @@
 /*
- * The window. Its buffer is filled from the file's cache in one read at a time; a line that does
- * not end in it is moved to the front before more is read, so that all but very long lines are seen
- * in one piece. Any thread, one window each.
+ * The window. Its buffer is filled with one read at a time; an incomplete line is moved to the
+ * front before more is read, so that all but very long lines are in one piece. Any thread; one
+ * thread per window.
  */
 #include "store/transcript/window.h"
 
@@ -104,8 +104,8 @@ int window_seek(struct window *w, uint64_t begin, uint64_t soft, bool is_inside,
     w->at = w->stop = w->buf;
     if (!is_inside || begin == 0 || begin >= w->end)
         return 0;
-    /* Whatever line the byte before belongs to ends it; when it goes on to soft, no line begins
-     * here, and reading on to its end is the business of the window it began in. */
+    /* The line that has the byte before ends there; if it extends to soft, no line begins here, and
+     * the window that it began in reads to its end. */
     w->base = w->next = begin - 1;
     do {
         if (!window_piece(w))
