@@ -1,7 +1,6 @@
 /*
- * Commands in the background: they run beside the session and decide nothing, but their text for
- * the model and the user is delivered with the next prompt; and an objection of one that asks for
- * it (asyncRewake) at once.
+ * Background hook commands ("async"): they cannot block anything, but their text for the model and
+ * the user is delivered with the next prompt, or at once if asyncRewake is set and they object.
  *
  * They are so from the start ("async" in the settings), or because the first thing they say is
  * {"async": true}. At most ASYNC_HOOKS_MAX run at once. They end with the session. Any thread.
@@ -32,7 +31,7 @@ struct async_hook {
     struct hook_sight sight;
     struct proc *proc;
     struct buf out, err;
-    int64_t deadline_ms; /* clock_mono_ms(); -1: the time it was started with is enough */
+    int64_t deadline_ms; /* clock_mono_ms(); -1 = the timeout that it was started with */
 };
 typedef VEC(struct async_hook) async_hook_vec;
 
@@ -40,7 +39,7 @@ struct async_hooks_spec {
     struct workspace *workspace;              /* lent */
     void (*wake)(void *arg, struct str text); /* tells the model, and starts a turn if none runs */
     void *wake_arg;
-    struct hook_watch *watch; /* receives the progress of watched runs; NULL: none */
+    struct hook_watch *watch; /* receives the progress of watched runs; or NULL */
 };
 
 /* Both are called by any thread. */

@@ -1,9 +1,9 @@
 /*
- * What a command has answered: its exit code and what it printed, by the rules of the reference.
+ * Interprets the exit code and output of a command by the rules of the reference.
  *
- * 0 is fine, and standard output that begins with '{' is read as JSON; 2 objects, for the reason in
- * the JSON or else on standard error; anything else is a failure that blocks nothing, unless there
- * is JSON. Pure; any thread.
+ * 0 means success, and standard output that begins with '{' is parsed as JSON; 2 objects, with the
+ * reason from the JSON or else from standard error; other codes are failures that do not block,
+ * unless there is JSON. Pure; any thread.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum output_end {
     OUTPUT_SIGNALLED,
     OUTPUT_TIMED_OUT,
     OUTPUT_NOT_STARTED, /* err says why */
-    OUTPUT_FAILED,      /* err says how; for other than programs */
+    OUTPUT_FAILED,      /* see err; for handlers other than commands */
 };
 
 struct output {
@@ -32,24 +32,25 @@ struct output {
     int code;       /* exit code or signal */
     struct str out; /* standard output */
     struct str err; /* standard error */
-    bool cut;       /* more than could be kept */
+    bool cut;       /* more than the limit */
 };
 
 enum output_end output_end_of(int how); /* enum proc_how */
 
-/* Whether its first output asks not to wait for it: {"async": true}, alone or on a separate line;
- * *ret_timeout_ms: asyncTimeout, or 0. */
+/* Whether the first output is {"async": true}, alone or on its own line; *ret_timeout_ms:
+ * asyncTimeout, or 0. */
 bool output_is_async(struct str out, int64_t *ret_timeout_ms);
 struct str
-output_behind_async(struct str out); /* the output after that; all of it if there was none */
+/* the output after that line; all of it if there is no such line */
+output_behind_async(struct str out);
 
-/* Merges it into the outcome. -1: the handler has failed, which blocks nothing. flags: those of the
- * handler. */
+/* Merges the output into the outcome. -1 if the handler has failed, which does not block. flags:
+ * the handler's. */
 int output_merge(const struct output *o, enum hook_event event, unsigned flags,
                  struct hook_outcome *io, struct err *err);
 
-/* It objects: what that does at this event. For handlers of any type. */
+/* Applies an objection for this event. For handlers of any type. */
 void output_object(enum hook_event event, struct str reason, struct hook_outcome *io);
 
-/* Ends what others see of the handler. Who says no by an exit code has failed, in their words. */
+/* Reports the end to observers. An objection by exit code is shown as a failure there. */
 void output_tell(const struct output *o, enum hook_event event, struct hook_sight *sight);

@@ -1,6 +1,6 @@
 /*
- * The points of the loop, as hooks see them: one row for each event, and nothing about events
- * anywhere else in this room. An event that comes later is a row here and a name in agent/hook.h.
+ * Properties of hook events: one row per event, the only place in this folder that depends on the
+ * event. A new event is a row here and a name in agent/hook.h.
  */
 #pragma once
 
@@ -11,41 +11,41 @@
 #include "hooks/handler.h"
 
 enum point_flags {
-    POINT_MATCHES = 1,  /* there is something that a matcher looks at */
-    POINT_CALL = 2,     /* about a tool call: "if" makes sense */
+    POINT_MATCHES = 1,  /* has a subject for matchers */
+    POINT_CALL = 2,     /* is about a tool call: "if" is allowed */
     POINT_PROMPTS = 4,  /* a model may be asked */
-    POINT_LISTENS = 8,  /* plain words on standard output are for the model */
-    POINT_IDLE = 16,    /* named, but this version never comes there */
-    POINT_GUARDED = 32, /* "onFailure": "block" makes sense */
-    POINT_SHELL = 64,   /* CLAUDE_ENV_FILE: lines for the commands that come */
-    POINT_LOCAL = 128,  /* only commands: nothing is sent anywhere */
+    POINT_LISTENS = 8,  /* plain text on standard output is for the model */
+    POINT_IDLE = 16,    /* known, but never raised by this version */
+    POINT_GUARDED = 32, /* "onFailure": "block" is allowed */
+    POINT_SHELL = 64,   /* CLAUDE_ENV_FILE: lines for later commands */
+    POINT_LOCAL = 128,  /* commands only: nothing is sent anywhere */
 };
 
-/* What exit code 2 does. */
+/* Effect of exit code 2. */
 enum point_block {
     BLOCK_NOTHING,
-    BLOCK_DENIES,     /* the reason goes where that of a decision goes */
-    BLOCK_TELLS_USER, /* too late to block anything: the user is notified */
+    BLOCK_DENIES,     /* like a denial with a reason */
+    BLOCK_TELLS_USER, /* too late to block: the user is notified */
 };
 
-/* What "ok": false of a model does. */
+/* Effect of a model's "ok": false. */
 enum point_judged {
     JUDGED_NOTHING,
-    JUDGED_DENIES,      /* the reason is what the model hears next */
+    JUDGED_DENIES,      /* the model gets the reason */
     JUDGED_ENDS,        /* the turn ends */
-    JUDGED_ENDS_UNLESS, /* the turn ends, unless continueOnBlock: then the model hears it */
+    JUDGED_ENDS_UNLESS, /* the turn ends, unless continueOnBlock: then the model gets the reason */
 };
 
 struct point {
     unsigned flags;
     enum point_block block;
     enum point_judged judged;
-    int64_t timeout_ms; /* of commands and functions; 0: the usual */
+    int64_t timeout_ms; /* of commands and functions; 0 = default */
 };
 
 const struct point *point_of(enum hook_event event);
 int64_t point_timeout_ms(enum hook_event event, const struct handler_spec *h);
-/* An event of the reference that has no row yet; false: unknown. */
+/* Whether it is an event of the reference without a row here. */
 bool point_comes_later(struct str name);
-/* The known event nearest to a mistyped one; empty: none is near. */
+/* The known event nearest to a mistyped one; empty if none is near. */
 struct str point_nearest(struct str name);

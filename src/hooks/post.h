@@ -1,9 +1,9 @@
 /*
- * An http handler: the event as the body of a POST, the answer read like a command's output.
+ * An http handler: POSTs the event and interprets the answer like a command's output.
  *
- * $NAME and ${NAME} in the values of headers are filled in from the environment, but only names
- * that the handler allows; others become nothing. A status cannot object: other than 2xx is a
- * failure. Redirects are not followed: the headers are meant for one server.
+ * $NAME and ${NAME} in header values are expanded from the environment if the handler allows that
+ * name, otherwise to nothing. A status other than 2xx is a failure, not an objection. Redirects are
+ * not followed, because the headers are meant for one server.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 struct conf;
 struct net;
 
-/* Lent to all requests of a session. */
+/* Shared by all requests of a session; lent. */
 struct post_place {
     const struct conf *conf;
-    struct net *net; /* NULL: the session has none */
+    struct net *net; /* NULL = no network */
 };
 
 /* An handler_call_fn; arg is the place. The result's answer is the body. */

@@ -1,10 +1,10 @@
 /*
- * Hooks of the settings: read from the snapshot into the registry, or listed for the user.
+ * Hooks in settings: loads them into the registry, or lists them for the user.
  *
  *   "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}
  *
- * Those of plugins (conf/plugin.h) are read with them. Nothing here is fatal: unusable hooks are
- * skipped, with a warning that names the place.
+ * Hooks of plugins (conf/plugin.h) are loaded with them. No error is fatal: invalid hooks are
+ * skipped with a warning that names the place.
  */
 #pragma once
 
@@ -19,35 +19,36 @@ struct json;
 struct plugin;
 struct strv;
 
-/* What disableAllHooks and allowManagedHooksOnly leave. */
+/* The limit set by disableAllHooks and allowManagedHooksOnly. */
 enum hook_limit settings_limit(const struct conf *conf);
 void settings_read(const struct conf *conf, struct hook_registry *r, struct strv *ret_warnings);
 
-/* Those of a skill's frontmatter: its key `hooks`. They take the place of what the skill has
- * brought before, and stay until it or the session goes. ERR_TOO_BIG. */
+/* Loads the hooks in a skill's frontmatter (key `hooks`), replacing those that the skill had, until
+ * it is removed or the session ends. ERR_TOO_BIG. */
 struct skill_hooks {
     const struct json *hooks;
-    const char *root;            /* names the skill */
-    const char *file;            /* where they stand */
-    const struct plugin *plugin; /* that the skill is of; NULL: none */
+    const char *root;            /* identifies the skill */
+    const char *file;            /* the file that has them */
+    const struct plugin *plugin; /* the skill's plugin, or NULL */
 };
 int settings_read_skill(const struct conf *conf, const struct skill_hooks *skill,
                         struct hook_registry *r, struct strv *ret_warnings, struct err *err);
 
-/* Every handler as it stands in a file, and what becomes of it. */
+/* A handler as written in a file, and whether it runs. */
 struct settings_row {
-    struct str event, matcher, type; /* as they are written */
+    struct str event, matcher, type; /* as written */
     struct str what;                 /* the command, the URL, the prompt; one line */
     struct str origin;               /* "file:line:column" */
     bool is_managed;
-    struct str why_not; /* empty: it runs */
+    struct str why_not; /* why it does not run; empty = it runs */
 };
 struct settings_rows {
     VEC(struct settings_row) list;
     struct arena arena;
 };
 void settings_list(const struct conf *conf, struct settings_rows *ret);
-/* What one handler adds: like `like`, with its words, and why the limit keeps it from running. */
+/* Adds a row like `like` for one handler, with its text and the reason if the limit keeps it from
+ * running. */
 void settings_rows_add(struct settings_rows *rows, const struct settings_row *like,
                        const struct json *handler, enum hook_limit limit);
 void settings_rows_release(struct settings_rows *rows);

@@ -1,8 +1,7 @@
 /*
- * The handlers of one event at work: started together, waited for in one mailbox, and merged in the
- * order in which they stand in the list.
- *
- * For src/hooks only. A list belongs to the thread that runs the event.
+ * Runs the handlers of one event: starts them together, waits for them in one mailbox, and merges
+ * their outputs in the order of the list. For src/hooks only. A list belongs to the thread that
+ * runs the event.
  */
 #pragma once
 
@@ -26,9 +25,9 @@ struct proc;
 struct async_hooks;
 struct workspace;
 
-#define WORK_MAX_INPUT ((size_t)16 << 20) /* what proc takes */
+#define WORK_MAX_INPUT ((size_t)16 << 20) /* proc's limit */
 
-/* What all handlers of a session are started with. */
+/* Common to all handlers of a session. */
 struct work_place {
     struct workspace *workspace;
     struct program_place programs;
@@ -44,7 +43,7 @@ enum work_state {
     WORK_LEFT, /* a handler call that did not end when cancelled: its result is not ours */
 };
 
-/* One handler at work. */
+/* One running handler. */
 struct work {
     struct hook_handler *handler;
     enum work_state state;
@@ -64,22 +63,22 @@ struct work {
 };
 typedef VEC(struct work) works;
 
-/* Adds a handler, which is shared; it has so long. */
+/* Adds a handler, which is shared, with its timeout. */
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms);
-/* Starts all of them, and reports each. If one cannot be started, the error is its result. */
+/* Starts all of them and reports each. If one cannot be started, its result is the error. */
 void works_start(works *list, struct work_place *place, const struct hook_input *in,
                  struct cancel *cancel, struct mailbox *to);
-/* Until all have ended, are late, or continue in the background; reports each end.
+/* Waits until each has ended, timed out, or moved to the background; reports each end.
  * ERR_CANCELLED. */
 int works_await(works *list, const struct hook_input *in, struct mailbox *mail,
                 struct cancel *cancel, struct err *err);
-/* Merges their outputs into the outcome (work_merge.c). -1: handlers have failed; the first is
- * named, the others counted. */
+/* Merges their outputs into the outcome (work_merge.c). -1 if handlers have failed; the error names
+ * the first and counts the others. */
 int works_merge(const works *list, const struct hook_input *in, struct hook_outcome *io,
                 struct err *err);
-/* Reports the end of one, once (work_merge.c): observers need not wait for the others. */
+/* Reports the end of one handler, once (work_merge.c), without waiting for the others. */
 void work_tell_end(struct work *w, const struct hook_input *in);
-/* Those that go on by themselves are given away; true: the mailbox is theirs now. */
+/* Passes on those that run in the background; true if the mailbox was passed on, too. */
 bool works_leave(works *list, struct work_place *place, enum hook_event event,
                  struct mailbox *mail);
-void works_release(works *list); /* what still runs is ended, by others */
+void works_release(works *list); /* running ones are ended in the background */

@@ -1,8 +1,8 @@
 /*
- * The children of a session: the host's side of agent/spawn.h.
+ * The children of a session: implements agent/spawn.h.
  *
- * What a child shares with the session (rules, models, hooks, network, texts) is the host's and
- * outlives it; the rest (workspace, conversation, transcript) ends with it. Any thread, except
+ * What a child shares with the session (rules, models, hooks, network, texts) belongs to the host
+ * and outlives it; the rest (workspace, conversation, transcript) ends with it. Any thread, except
  * children_free().
  */
 #pragma once
@@ -20,12 +20,12 @@ struct host;
 struct spawner;
 
 struct children *children_new(struct host *h);
-/* Ends them all at once, and waits for them. No other one can be started from here on. */
+/* Ends all of them and waits. No other can be started afterwards. */
 void children_free(struct children *all);
-/* As agent_ask_hooks(), of the agent with this id. 0: it is not there (any more). */
+/* Like agent_ask_hooks(), for the agent with this id. 0 if it does not exist (any more). */
 int children_ask_hooks(struct children *all, const char *id, const char *event, struct str members,
                        struct cancel *cancel, struct buf *ret_reason, struct err *err);
-/* For the agent with this id, as agent_send() has it; false: it is not there (any more), and the
- * input is as it was. */
+/* Like agent_send(), for the agent with this id. False, leaving the input unchanged, if it does not
+ * exist (any more). */
 bool children_send(struct children *all, const char *id, struct agent_input *input);
 struct spawner *children_spawner(struct children *all);

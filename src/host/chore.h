@@ -1,5 +1,5 @@
 /*
- * Chores: what a loop would have to wait for, done on another thread.
+ * Chores: blocking work that an event loop passes to another thread.
  *
  * A chore is a mail. It is sent to a queue (struct chores), whose thread runs them in their order,
  * or to a separate thread (chore_run_beside()), and comes back to the sender's mailbox when it is
@@ -19,12 +19,12 @@ extern const struct mail_kind chore_mail_kind;
 struct chore {
     struct mail mail;
     void (*run)(struct chore *e);             /* elsewhere */
-    void (*done)(struct chore *e, void *arg); /* where it came from; NULL: nothing is left to do */
+    void (*done)(struct chore *e, void *arg); /* called by the receiver; may be NULL */
     void (*free)(struct chore *e);
-    struct mailbox *back; /* the chore's own while it is away */
+    struct mailbox *back; /* the sender's mailbox */
 };
 
-/* Zeroed except its functions; size: of the struct whose first member it is. */
+/* Returns it zeroed except for its functions; size: of the struct whose first member it is. */
 void *chore_new(size_t size, void (*run)(struct chore *e), void (*done)(struct chore *e, void *arg),
                 void (*free)(struct chore *e));
 

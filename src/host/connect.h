@@ -1,5 +1,5 @@
 /*
- * The network as settings and environment want it: proxies, certificates, HTTP/2.
+ * Network options from settings and environment: proxies, certificates, HTTP/2.
  */
 #pragma once
 
@@ -8,7 +8,7 @@ struct err;
 struct net;
 struct net_options;
 
-/* What they say; the strings are lent by conf. */
+/* The options; strings belong to conf. */
 void connect_options(const struct conf *conf, struct net_options *ret);
 /* The network thread, with proxy and certificates from the environment and the settings' env over
  * it. NULL with the reason on failure. */

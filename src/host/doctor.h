@@ -1,9 +1,9 @@
 /*
- * Is everything here that a run needs, and is the provider there? What `tenax doctor` and the
- * command /doctor share.
+ * Checks whether everything that a run needs is available, including the provider; for `tenax
+ * doctor` and /doctor.
  *
- * Findings are gathered into one list. The only thing sent anywhere is one GET to the provider's
- * base URL, without the key: any answer at all means it can be reached. One thread.
+ * The findings are one list. The only request is one GET to the provider's base URL, without the
+ * key: any answer means that it is reachable. One thread.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct err;
 
 enum health {
     HEALTH_OK,
-    HEALTH_WARN, /* works, but less than it could */
+    HEALTH_WARN, /* works with restrictions */
     HEALTH_BAD,  /* a run would fail */
 };
 const char *health_name(enum health h); /* "ok", "warning", "problem" */
@@ -38,11 +38,11 @@ struct doctor {
 
 void doctor_release(struct doctor *d);
 
-/* d: zeroed. conf NULL: the settings cannot be read, and why has the reason. model: as --model has
- * it, or empty. ERR_CANCELLED; nothing else fails. */
+/* d: zeroed. conf may be NULL if the settings cannot be read; `why` has the reason. model: in the
+ * form of --model, or empty. Fails only with ERR_CANCELLED. */
 int doctor_look(struct doctor *d, const struct conf *conf, const struct err *why, struct str model,
                 struct cancel *cancel, struct err *err);
 
-/* No problem was found. */
+/* True if there is no problem. */
 bool doctor_is_healthy(const struct doctor *d);
-void doctor_write(const struct doctor *d, struct buf *out); /* for people */
+void doctor_write(const struct doctor *d, struct buf *out); /* as text */

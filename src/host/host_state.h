@@ -1,10 +1,9 @@
 /*
- * The inside of a host; for src/host/host*.c only.
+ * Internals of the host; for src/host/host*.c only.
  *
- * host.c makes the parts and puts them together; host_agent.c has the agent: built with the first
- * input, and addressed by all callers; host_event.c emits events in the session's name;
- * host_hooks.c sets up hooks; host_title.c has titles made; host_rewind.c goes back; host_choices.c
- * stores choices for the next session.
+ * host.c creates and connects the parts; host_agent.c has the agent, which is built with the first
+ * input; host_event.c emits events for the session; host_hooks.c sets up hooks; host_title.c
+ * requests titles; host_rewind.c rewinds; host_choices.c stores choices for the next session.
  */
 #pragma once
 
@@ -38,7 +37,7 @@ struct team;
 struct tool_entry;
 
 struct host {
-    struct hub *hub, *own_hub; /* the second: NULL, or the same */
+    struct hub *hub, *own_hub; /* own_hub is NULL or equal to hub */
     struct conf *conf;
     const struct args *args;
     struct cancel *cancel;
@@ -49,12 +48,13 @@ struct host {
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox;
-    VEC(const struct tool_entry *) tools; /* that could be offered; a NULL ends them */
+    VEC(const struct tool_entry *) tools; /* that may be offered; NULL-terminated */
     const struct tool_entry *more;        /* beside those */
     size_t more_count;
     VEC(struct tool_entry *) added; /* host_add_tool() */
     struct toolbox *toolbox;        /* the main agent's */
-    struct toolbox *all_tools; /* whose tools its children get: the same, but in coordinator mode */
+    struct toolbox
+        *all_tools; /* the set its children choose from: the same, except in coordinator mode */
     struct strv only_tools;
     bool has_only_tools;
     struct prompt_spec prompt;
@@ -65,7 +65,7 @@ struct host {
     bool has_skills;
     struct hook_registry *registry;
     struct runner *runner;
-    struct hook_watch aside_watch; /* of hooks that nothing waits for */
+    struct hook_watch aside_watch; /* for background hooks */
     struct reload *reload;
     struct watch *watch;
     struct hook_runner *hooks[HOST_MAX_HOOKS + 1];
@@ -80,23 +80,23 @@ struct host {
     bool is_interactive;
     atomic_bool gave_first_prompt;
     atomic_bool coordinates;    /* coordinator mode is on */
-    bool told_coordinating;     /* the model knows that */
-    bool recorded_coordinating; /* the transcript says so */
+    bool told_coordinating;     /* the model was told about it */
+    bool recorded_coordinating; /* it is recorded in the transcript */
     struct buf coordinator_system;
-    char *scratchpad;   /* of coordinator mode; NULL: none */
-    bool only_calls;    /* no model, no servers */
-    bool of_run;        /* one prompt, and the process exits */
-    const char *source; /* NULL: as the session was opened */
-    enum effort effort; /* under the gate, as thinking is */
+    char *scratchpad;   /* for coordinator mode; or NULL */
+    bool only_calls;    /* no model and no MCP servers */
+    bool of_run;        /* runs one prompt, then the process exits */
+    const char *source; /* NULL = according to how the session was opened */
+    enum effort effort; /* guarded by the gate, like thinking */
     struct feed *feed;
     struct asks *asks;
-    struct event_log *log;       /* NULL: none */
-    struct surroundings *around; /* begun early; NULL: not */
-    char *commits;               /* where it remembers commits */
+    struct event_log *log;       /* may be NULL */
+    struct surroundings *around; /* being collected; or NULL */
+    char *commits;               /* file that records commits */
     struct buf system,
-        context;            /* what every agent of the session begins with; made with the first */
-    struct buf opening;     /* context and types: the first context of the main agent */
-    struct strv type_lines; /* the same for the transcript, not written yet */
+        context;        /* initial context of every agent of the session; made for the first one */
+    struct buf opening; /* context and agent types: initial context of the main agent */
+    struct strv type_lines; /* the same for the transcript; not written yet */
     struct children *children;
     struct agents *agents;
     struct definitions *types_read; /* where main's own type is; NULL: it has none */
@@ -114,22 +114,22 @@ struct host {
     const struct json *mcp_servers; /* of a client; NULL: none */
     _Atomic uint64_t mcp_seen;      /* the version of servers and tools in the toolbox */
     struct extra_source extra;
-    bool defers;             /* tools of servers are not part of the request */
-    bool is_undecided;       /* whether they are: that depends on how many there are */
+    bool defers;             /* MCP tools are deferred */
+    bool is_undecided;       /* defers is not decided yet: it depends on the number of tools */
     struct ticket boxing;    /* held while a toolbox is made */
-    struct thread *looking;  /* whether commands can be confined here */
-    struct titling *titling; /* NULL: no title was requested */
+    struct thread *looking;  /* checks whether commands can be sandboxed here */
+    struct titling *titling; /* NULL = no title was requested */
 
-    struct agent *agent;                /* the main one; begins when it is ready */
-    struct inputs *inputs, *own_inputs; /* the second: NULL, or the same */
+    struct agent *agent;                /* the main agent; starts when it is ready */
+    struct inputs *inputs, *own_inputs; /* own_inputs is NULL or equal to inputs */
 
-    struct gate gate; /* of what follows */
-    bool is_ready;    /* what waits for the first input is made */
-    bool is_held;     /* it is being made, or that is blocked by a caller */
+    struct gate gate; /* guards the fields below */
+    bool is_ready;    /* everything needed by the first input exists */
+    bool is_held;     /* that is being made, or a caller blocks it */
     bool finishing;
     int64_t turn, step; /* of the last event */
     bool in_turn;
-    int64_t results; /* reported ones */
+    int64_t results; /* number of results reported */
     struct event *last_turn, *last_step;
     struct host_lines lines;
 };
@@ -141,14 +141,14 @@ int host_check_early(struct host *h, struct err *err); /* ERR_UNSUPPORTED: it ha
 int host_need_type(struct host *h, struct err *err);
 /* The network, where a model needs it. */
 int host_connect(struct host *h, struct err *err);
-/* For one more workspace; the caller frees it. */
+/* Makes the sandbox of another workspace; the caller frees it. */
 struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes);
-struct toolbox *host_toolbox(struct host *h);          /* a reference of yours */
+struct toolbox *host_toolbox(struct host *h);          /* the caller owns the reference */
 struct toolbox *host_children_toolbox(struct host *h); /* the same */
 
-/* host_coordinator.c: coordinator mode, as a resumed session or the environment wants it; its line
- * in the transcript; the main agent's tools among all; its system prompt in either mode; a reminder
- * when the mode has changed (true). */
+/* host_coordinator.c: coordinator mode as a resumed session or the environment requests it; its
+ * transcript line; the main agent's tools in it; its system prompt; a reminder when the mode has
+ * changed (true). */
 int host_begin_coordinator(struct host *h, struct strv *ret_notes, struct err *err);
 void host_record_coordinator(struct host *h);
 int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox **ret,
@@ -156,7 +156,7 @@ int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox *
 struct str host_system(struct host *h);
 bool host_coordinator_news(struct host *h, struct buf *ret);
 
-/* mcp.c: starts the servers; waits for them before the first turn; takes over what has changed. */
+/* mcp.c: starts the servers, waits for them before the first turn, applies changes. */
 int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
 /* Those of plugins that were loaded since. */
 int host_add_plugin_servers(struct host *h, struct err *err);
@@ -175,22 +175,22 @@ void host_on_watch(void *arg, const struct strv *paths);
 
 /* host_team.c */
 void host_make_team(struct host *h);
-/* A team that a session led when it was left is its own again, without the members. */
+/* Takes over the team that the resumed session led, without its members. */
 void host_adopt_team(struct host *h);
 
 /* host_agent.c */
 void host_make_agent(struct host *h);
-struct agent *host_running(struct host *h);                /* NULL: it has not begun yet */
-struct agent *host_agent(struct host *h, struct err *err); /* begins when it has not */
-struct record *host_record(struct host *h);                /* NULL: nothing is kept */
+struct agent *host_running(struct host *h);                /* NULL if it has not started */
+struct agent *host_agent(struct host *h, struct err *err); /* starts it if necessary */
+struct record *host_record(struct host *h);                /* NULL = nothing is saved */
 const char *host_entrypoint(const struct host *h);         /* "cli" */
 void host_refresh(void *arg);                              /* agent_spec.refresh */
-/* Between these two the agent does not begin, so the caller has the record to itself if it has not;
- * NULL then. */
+/* Between these two calls the agent does not start. Returns it, or NULL if it has not started: then
+ * the caller has the record to itself. */
 struct agent *host_hold(struct host *h);
 void host_let_go(struct host *h);
 
-/* host_look.c: a question on the side to this model, paid for by the session. */
+/* host_look.c: asks this model a question outside the conversation, at the session's cost. */
 int host_ask_of(struct host *h, struct provider *provider, struct str system, struct str question,
                 int64_t max_tokens, struct cancel *cancel, struct buf *ret, struct err *err);
 
@@ -199,7 +199,7 @@ void host_record_type(struct host *h);
 
 /* host_tasks.c: the listener of the session's tasks, and whether main waits for some of them. */
 int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err);
-/* agent_spec.news and its like, with the agent types; arg is the host. */
+/* agent_spec.news and related callbacks, with the agent types; arg is the host. */
 void host_say_types(struct host *h);
 void host_news(void *arg, struct cancel *cancel, struct buf *ret);
 void host_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret);
@@ -208,11 +208,11 @@ bool host_loaded(void *arg, struct agent_loaded *ret);
 bool host_attachment(void *arg, struct buf *ret);
 void host_fitting(void *arg, struct str words, struct buf *ret, struct buf *ret_line);
 void host_listen_tasks(struct host *h);
-/* Agents of the session that is resumed; once its main agent is made. */
+/* Restores the agents of a resumed session; call it once its main agent exists. */
 void host_recall_agents(struct host *h);
 bool host_awaits_tasks(void *arg);
 
-/* host_title.c: input of the user; a session without a title may get one. */
+/* host_title.c: called with user input, which may be used to request a title. */
 void host_hear(struct host *h, const struct agent_input *input);
 void host_end_titling(struct host *h);
 

@@ -1,9 +1,9 @@
 /*
- * The hub: what the sessions of one process share, and which there are.
+ * The hub: what the sessions of one process share, and the list of these sessions.
  *
- * One network thread for all that want the network the same way, one crew of threads for agents and
- * their calls. host_new() adds its session, host_free() takes it away; in between it is found by
- * its id. A host that is given no hub has one to itself. Any thread, except hub_new() and
+ * One network thread for all sessions with the same network settings, one crew of threads for
+ * agents and their calls. host_new() adds its session, host_free() removes it; in between it can be
+ * found by its id. A host without a given hub has its own. Any thread, except hub_new() and
  * hub_free().
  */
 #pragma once
@@ -21,19 +21,19 @@ struct net;
 struct strv;
 
 struct hub *hub_new(void);
-void hub_free(struct hub *hub); /* all its sessions have ended. NULL is fine */
+void hub_free(struct hub *hub); /* all its sessions must have ended. NULL is fine */
 
 struct crew *hub_crew(struct hub *hub);
-/* The network as these settings want it; begun when it is the first that wants it so. Lent until
- * hub_free(). NULL with the reason. */
+/* The network for these settings; started at the first request. Valid until hub_free(). NULL with
+ * the reason on failure. */
 struct net *hub_net(struct hub *hub, const struct conf *conf, struct err *err);
 
-/* A session of this process. It does not end before it is given back with hub_give(); until then
- * its caller must not wait for its end. NULL: there is none. */
+/* A session of this process; NULL if there is none. It exists until hub_give(); the caller must not
+ * wait for its end before that. */
 struct host *hub_take(struct hub *hub, struct str session);
 void hub_give(struct hub *hub, struct host *h);       /* NULL is fine */
 void hub_sessions(struct hub *hub, struct strv *ret); /* their ids, oldest first */
 
 /* host.c: ERR_BUSY: a session with this id is open in this process. */
 int hub_add(struct hub *hub, struct host *h, struct err *err);
-void hub_remove(struct hub *hub, struct host *h); /* waits until all are given back */
+void hub_remove(struct hub *hub, struct host *h); /* waits until it is not in use any more */

@@ -1,9 +1,9 @@
 /*
- * A session as a document for people: markdown, or one HTML page that needs nothing else.
+ * Exports a session as a readable document: markdown, or one self-contained HTML page.
  *
- * All of the conversation is in it, also what was summarised since, except parts only meant for the
- * model. Nothing in a transcript can be trusted: in HTML it is escaped, and the page forbids
- * scripts and anything from elsewhere. One line of the transcript is in memory at a time.
+ * It has the whole conversation, including what was summarized, but without parts that are only for
+ * the model. Transcripts are untrusted: in HTML everything is escaped, and the page forbids scripts
+ * and external resources. Only one line of the transcript is in memory at a time.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ enum export_format {
     EXPORT_HTML,
 };
 
-/* A piece of the document; -1 ends it. */
+/* Receives a piece of the document; -1 stops the export. */
 typedef int (*export_fn)(void *arg, struct str text, struct err *err);
 
-/* row: what the list knows of it, for the heading. */
+/* row: the index row, for the heading. */
 int export_session(const char *path, const struct store_session *row, enum export_format format,
                    struct cancel *cancel, export_fn fn, void *arg, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * Folders of plugins and marketplaces, copied and fetched. What comes in is foreign: it has limits,
- * its links must stay inside, and nothing of it runs. Any thread.
+ * Copies and downloads folders of plugins and marketplaces. Their content is untrusted: it is
+ * limited in size, links must stay inside, and nothing of it is executed. Any thread.
  */
 #pragma once
 
@@ -19,15 +19,15 @@ struct err;
 #define FETCH_MAX_MS (120 * 1000)
 #define FETCH_HASH 12
 
-/* Copies a folder without its .git; `to` must not exist. The hash is of its names, modes and
- * contents. to NULL: only looked at. ERR_DENIED: a link leads out; ERR_TOO_BIG. */
+/* Copies a folder without its .git; `to` must not exist, or is NULL to only compute the hash of
+ * names, modes and contents. ERR_DENIED: a link leads out; ERR_TOO_BIG. */
 int fetch_copy(const char *from, const char *to, struct cancel *cancel, char ret[FETCH_HASH + 1],
                struct err *err);
-/* A commit of a repository, without its history. ref: a branch, a tag or a commit; empty: its HEAD.
- * is_users: the user has typed the URL, which may then be a file's. */
+/* Fetches a commit of a repository without its history. ref: a branch, tag or commit; empty = HEAD.
+ * is_users: the user typed the URL, so file URLs are allowed. */
 int fetch_git(const struct conf *conf, struct str url, struct str ref, bool is_users,
               const char *to, struct cancel *cancel, struct buf *ret_commit, struct err *err);
-/* "https://…", "ssh://…", "user@host:path", "git://…"; of the user's also file:// and a path to a
- * folder with a repository. ERR_BAD_INPUT. */
+/* Accepts "https://…", "ssh://…", "user@host:path", "git://…"; from the user also file:// and a
+ * path to a repository. ERR_BAD_INPUT. */
 int fetch_check_url(struct str url, bool is_users, struct err *err);
-void fetch_remove(const char *path); /* a whole tree; what cannot go stays */
+void fetch_remove(const char *path); /* removes a tree; ignores errors */

@@ -1,8 +1,8 @@
 /*
- * What a client means to leave out when it resumes a session at an earlier message.
+ * Checks what a client drops when it resumes a session at an earlier message.
  *
- * It names the prompt of the turn that it drops. When more than that turn stands after the message
- * (a queued prompt that it has not seen), resuming there would lose it, and is refused.
+ * The client names the prompt of the turn that it drops. If there is more than that turn after the
+ * message (a queued prompt that it has not seen), resuming there would lose it and is refused.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct err;
 
 #define DROPPED_TURN_REFUSED "Resume rejected by --resume-drops-turn:"
 
-/* at: uuid, or message.id, of the last line that is kept; prompt: uuid of the turn's prompt.
- * ERR_DENIED begins with DROPPED_TURN_REFUSED. Reads the transcript. */
+/* at: uuid or message.id of the last line that is kept; prompt: uuid of the turn's prompt. The text
+ * of ERR_DENIED begins with DROPPED_TURN_REFUSED. Reads the transcript. */
 int dropped_turn_check(const char *path, struct str at, struct str prompt, struct cancel *cancel,
                        struct err *err);

@@ -1,8 +1,8 @@
 /*
- * A fork: the lines of a conversation, copied for a new session.
+ * Forks a session: copies the lines of a conversation for a new one.
  *
- * The chain and what belongs to it (title, replacements, files kept), each under the new id and
- * with forkedFrom, which names its origin. The old file is not touched.
+ * Copies the chain and its facts (title, replacements, saved files), each with the new id and with
+ * forkedFrom, which names the origin. The old file is not changed.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * The record, for its own files: record.c has the chain, record_facts.c the lines beside it.
+ * Internals of the record: record.c writes the chain, record_facts.c the other lines.
  */
 #pragma once
 
@@ -17,11 +17,11 @@ struct file_history;
 struct transcript;
 struct workspace;
 
-/* Others name their lines as they like; ours are uuids. */
+/* Other programs may use any ids; ours are uuids. */
 #define RECORD_MAX_ID (LOAD_MAX_ID + 1)
 
 struct record {
-    struct journal journal; /* first: the contract's functions get it */
+    struct journal journal; /* must be first: its functions get it */
     struct transcript *transcript;
     char *session, *entrypoint, *agent_id;
     struct workspace *workspace;
@@ -31,7 +31,7 @@ struct record {
     void (*notice)(void *arg, struct str text);
     void *notice_arg;
 
-    /* The agent's thread's. */
+    /* Agent thread only. */
     char *branch;
     char *cwd;
     char parent[RECORD_MAX_ID];
@@ -43,7 +43,7 @@ static inline struct record *record_of(struct journal *self)
     return (struct record *)self;
 }
 
-/* Of the journal. */
+/* Functions of the journal. */
 int record_replaced(struct journal *self, const struct journal_replacement *list, size_t count,
                     struct err *err);
 int record_queue(struct journal *self, enum journal_queue what, const struct agent_input *input,
@@ -51,5 +51,5 @@ int record_queue(struct journal *self, enum journal_queue what, const struct age
 int record_before_edit(struct journal *self, const char *path, struct str tool_use_id,
                        struct err *err);
 void record_after_edit(struct journal *self, const char *path);
-/* Of the files' history; arg: the record. */
+/* For the file history; arg: the record. */
 int record_write_files(void *arg, struct str lines, struct err *err);

@@ -1,7 +1,7 @@
 /*
- * Input of the user, found in the text of a conversation: a command stands there as
- * "<command-name>/x</command-name>…", a shell command as "<bash-input>ls</bash-input>…", the way
- * viewers of transcripts know them. Pure; any thread.
+ * Recovers what the user typed from a message: a command is recorded as
+ * "<command-name>/x</command-name>…", a shell command as "<bash-input>ls</bash-input>…", as viewers
+ * of transcripts expect. Pure; any thread.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 
 struct buf;
 
-/* Appends "/x …" or "!ls". False: the words are their own. */
+/* Appends "/x …" or "!ls". False if the text was typed as it is. */
 bool typed_find(struct str text, struct buf *ret);

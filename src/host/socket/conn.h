@@ -1,10 +1,10 @@
 /*
- * Lines in, lines out, over two descriptors, for callers that poll.
+ * Line-based input and output on two descriptors, for callers that poll.
  *
  * A line that is too long is skipped up to its newline and reported once. Output waits in a bounded
- * queue until the other side takes it; conn_flush() never blocks as long as it is called when the
- * descriptor can be written (pipes, files and terminals stay in blocking mode: the parent process
- * owns their flags). One thread.
+ * queue until the other side reads it; conn_flush() never blocks if it is called when the
+ * descriptor is writable (pipes, files and terminals stay in blocking mode, since their flags
+ * belong to the parent process). One thread.
  */
 #pragma once
 
@@ -17,28 +17,28 @@
 struct err;
 
 struct conn {
-    int in, out;       /* -1: none. Not closed here */
+    int in, out;       /* -1 = none. Not closed here */
     bool is_socket;    /* send(2) without waiting and without SIGPIPE */
     size_t max_line;   /* bytes */
-    struct buf unread; /* the beginning of a line */
-    size_t searched;   /* of it: no newline in there */
-    bool skipping;     /* up to the next newline */
-    struct buf queue;  /* to be written; its limit is conn_init()'s */
+    struct buf unread; /* an incomplete line */
+    size_t searched;   /* part of it without a newline */
+    bool skipping;     /* until the next newline */
+    struct buf queue;  /* output; its limit is set by conn_init() */
     size_t sent;       /* of the queue */
 };
 
 void conn_init(struct conn *c, int in, int out, size_t max_line, size_t max_queue);
 void conn_release(struct conn *c);
 
-/* line is lent and has no newline; NULL as its ptr: a line longer than max_line was left out. */
+/* line is lent, without its newline; ptr NULL: a line longer than max_line was skipped. */
 typedef void (*conn_line_fn)(struct str line, void *arg);
 
-/* Reads once and hands out the lines that are complete: 1; 0 at the end, when a last line without
- * newline is handed out too; -1 on an error. Call when `in` can be read. */
+/* Reads once and delivers complete lines: 1; 0 at the end, after a last line without newline; -1 on
+ * error. Call it when `in` is readable. */
 int conn_read(struct conn *c, conn_line_fn fn, void *arg, struct err *err);
 
-/* The text goes whole into the queue or, when there is no room, not at all: -1 with ERR_TOO_BIG. */
+/* Queues the text as a whole or, if there is no room, not at all: -1 with ERR_TOO_BIG. */
 int conn_send(struct conn *c, struct str text, struct err *err);
 size_t conn_unsent(const struct conn *c); /* bytes */
-/* Writes what can be written now. Call when `out` can be written. */
+/* Writes as much as possible. Call it when `out` is writable. */
 int conn_flush(struct conn *c, struct err *err);

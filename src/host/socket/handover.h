@@ -1,10 +1,10 @@
 /*
- * A session that another process holds, taken over from it.
+ * Takes a session over from another process.
  *
  * A program that reads a result may resume the session before the process that printed it has
- * exited, so a holder that ends is waited for. One that is idle ends when it is asked to
- * (release_session on its control socket). One that works keeps its session, which is known within
- * two seconds.
+ * exited, so this waits for a holder that is exiting. An idle holder ends when asked to
+ * (release_session on its control socket). A working one keeps its session, which is detected
+ * within two seconds.
  */
 #pragma once
 
@@ -12,8 +12,9 @@ struct cancel;
 struct err;
 struct hold;
 
-/* As hold_take() (store/hold.h); ERR_BUSY: the holder works, or does not end in time. Waits. */
-/* on_wait: for the user, once, when it takes longer; or NULL. */
+/* Like hold_take() (store/hold.h), but waits. ERR_BUSY: the holder is working or does not end in
+ * time. */
+/* on_wait: tells the user, once, if it takes longer; may be NULL. */
 int handover_take(const char *home, const char *session, const char *socket,
                   void (*on_wait)(const char *text), struct cancel *cancel, struct hold **ret,
                   struct err *err);

@@ -17,8 +17,7 @@
 struct err;
 
 #define WINDOW_BYTES ((size_t)256 << 10)
-#define WINDOW_SLACK 64 /* readable bytes after the buffer, for blocks that extend beyond its end  \
-                         */
+#define WINDOW_SLACK 64 /* readable bytes after the buffer, for blocks */
 #define WINDOW_TEXT 512 /* longest string that is decoded from a line */
 
 struct window {
