@@ -21,8 +21,7 @@ struct hook_input;
 struct rule;
 struct strv;
 
-#define HANDLER_MAX_TEXT ((size_t)128 * 1024 - 1) /* of a command: Linux's limit of one argument   \
-                                                   */
+#define HANDLER_MAX_TEXT ((size_t)128 * 1024 - 1) /* Linux's limit of an argument */
 #define HANDLER_MAX_TIMEOUT_MS ((int64_t)24 * 3600 * 1000)
 
 enum handler_type {

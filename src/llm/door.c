@@ -16,8 +16,7 @@
 #include "llm/dialect/dialect.h"
 #include "net/net.h"
 
-#define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* for loading a model and reading a long prompt   \
-                                                 */
+#define LOCAL_IDLE_MS ((int64_t)10 * 60 * 1000) /* to load a model, read a prompt */
 
 static const struct door_row door_rows[] = {
     {
