@@ -1,8 +1,6 @@
 /*
- * The branches of a git repository, read from its files without starting git.
- *
- * The information that remains when git is missing or slow. Repositories that store their refs
- * otherwise (reftable) give no names.
+ * The branches of a git repository, read from its files without running git, for when git is
+ * missing or slow. Repositories with other ref storage (reftable) give no names.
  */
 #pragma once
 
@@ -10,21 +8,21 @@
 
 struct branch {
     bool is_repo;
-    char *tree;      /* the folder that has the .git */
-    char *git;       /* that .git, or the folder that it names */
-    char *common;    /* what its commondir names, of a linked worktree; NULL: there is none */
-    char *current;   /* "main"; NULL: not on a branch, or not known */
-    char *commit;    /* that is checked out, its whole name; NULL: there is none, or not known */
-    char *main_name; /* the branch that work goes back to: what origin calls HEAD, else main, master
-                        or trunk where there is one; NULL: not known */
-    /* Its own settings name programs for the content of files (filters), or other settings files
-     * that may: letting git read files would run the folder's programs. */
+    char *tree;      /* the folder with .git */
+    char *git;       /* .git itself, or the folder that it points to */
+    char *common;    /* for a linked worktree, the target of its commondir; or NULL */
+    char *current;   /* "main"; NULL = not on a branch, or unknown */
+    char *commit;    /* full name of the checked-out commit; NULL = none, or unknown */
+    char *main_name; /* the main branch: origin's HEAD, else main, master or trunk if there is one;
+                        NULL = unknown */
+    /* The repository's settings name programs for file contents (filters), or include other
+     * settings files that may: letting git read files would run them. */
     bool has_filters;
-    /* git might find another repository here, or refuse this one: the file that names its folders
-     * has more than git writes, or a folder has another owner. */
+    /* git might use another repository here, or refuse this one: the .git file has unusual content,
+     * or a folder has another owner. */
     bool is_odd;
 };
 
 void branch_find(const char *dir, struct branch *ret);
-char *branch_current(const char *dir); /* that alone, in a few system calls */
+char *branch_current(const char *dir); /* only that, in a few system calls */
 void branch_release(struct branch *b);

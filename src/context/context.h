@@ -1,10 +1,10 @@
 /*
- * Context: the text for the model before the first input.
+ * Context: text for the model before the first input.
  *
- * The surroundings and the instruction files are gathered once, when a session starts, git running
- * while other things are made and read, and become the reminders that stand before the first input.
- * The text is kept with the session and used again, byte for byte, when it is resumed. Later
- * changes follow in further reminders: context_news(), context_near() and those of reminder.h.
+ * When a session starts, surroundings and instruction files are collected once, with git running in
+ * parallel, and become reminders before the first input. The text is saved with the session and
+ * used unchanged when it is resumed. Later changes follow as further reminders: context_news(),
+ * context_near() and those of reminder.h.
  */
 #pragma once
 
@@ -26,19 +26,19 @@ struct workspace;
 
 struct context_spec {
     const struct conf *conf;
-    const struct args *args; /* --setting-sources; NULL: all of them */
+    const struct args *args; /* for --setting-sources; NULL = all */
     struct workspace *workspace;
-    struct permit *permit;   /* whose deny rules hide files from the model; NULL: none */
+    struct permit *permit;   /* its deny rules hide files from the model; may be NULL */
     int64_t since_ms;        /* as in instructions.h */
-    struct sandbox *sandbox; /* told to the model; NULL: there is none, or it is lifted */
+    struct sandbox *sandbox; /* described to the model; NULL = none, or lifted */
     const char *etc;         /* as in conf.h; NULL: "/etc" */
-    bool is_later;           /* the session has begun before */
+    bool is_later;           /* the session is resumed */
 };
 
 struct context {
     struct buf text;     /* <system-reminder> blocks; goes to agent_spec.context */
     struct strv notices; /* for the user: instruction files that could not be used, and why */
-    /* The state that the model knows, to find changes. */
+    /* The state known to the model, to detect changes. */
     struct instructions instructions;
     struct instructions nested; /* by context_near() */
     char today[11];
@@ -46,28 +46,29 @@ struct context {
 
 void context_release(struct context *c);
 
-/* The instruction files as they are now. ERR_CANCELLED. */
+/* The current instruction files. ERR_CANCELLED. */
 int context_instructions(const struct context_spec *spec, struct cancel *cancel,
                          struct instructions *ret, struct err *err);
 
-/* Starts git; what the spec points to is lent until surroundings_free() or context_gather(). */
+/* Starts git; what the spec points to must stay valid until surroundings_free() or
+ * context_gather(). */
 struct surroundings *context_begin(const struct context_spec *spec);
 
-/* Takes the started work, also on failure: ERR_CANCELLED, nothing else. */
+/* Takes the result of context_begin(), also on failure: ERR_CANCELLED, nothing else. */
 int context_gather(const struct context_spec *spec, struct surroundings *begun,
                    struct cancel *cancel, struct context *ret, struct err *err);
 
-/* For a session that is resumed: the text is the stored one, and ret_news gets reminders of the
- * differences now: the instruction files, the date. ERR_CANCELLED. */
+/* For a resumed session: uses the stored text, and ret_news gets reminders about changes
+ * (instruction files, date). ERR_CANCELLED. */
 int context_restore(const struct context_spec *spec, struct str text, struct cancel *cancel,
                     struct context *ret, struct buf *ret_news, struct err *err);
 
-/* Before an input: the words for instruction files that have changed and for a new day, if any,
- * into ret (empty before); notices are those of now. ERR_CANCELLED. */
+/* Before an input: appends reminders about changed instruction files and a new day, if any, to ret
+ * (empty before); replaces the notices. ERR_CANCELLED. */
 int context_news(struct context *c, const struct context_spec *spec, struct cancel *cancel,
                  struct buf *ret, struct err *err);
 
-/* After a file was read: the words for instruction files of its folder and rules for such files,
- * that were not told yet; notices are those of this look. ERR_CANCELLED. */
+/* After a file was read: appends reminders about instruction files of its folder and rules for such
+ * files that were not sent yet; replaces the notices. ERR_CANCELLED. */
 int context_near(struct context *c, const struct context_spec *spec, const char *path,
                  struct cancel *cancel, struct buf *ret, struct err *err);

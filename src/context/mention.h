@@ -1,10 +1,10 @@
 /*
- * Files named in a prompt: "@path", "@"path with blanks"", at the start of a word, or
- * "@path#L10-20" for some lines of one.
+ * Files mentioned in a prompt: "@path" or "@"path with blanks"" at the start of a word, or
+ * "@path#L10-20" for some lines.
  *
- * The text of each is sent as a reminder before the prompt, of a folder its listing, a picture as
- * itself. A missing one, or one that a rule keeps from being read without asking, stays a word.
- * Everything is bounded, and notes name cut or omitted files. Any thread.
+ * The text of each is sent as a reminder before the prompt; for a folder its listing, for an image
+ * the image. A mention of a missing file, or of one that must not be read without asking, is left
+ * as text. Everything is limited, and notes name files that were truncated or omitted. Any thread.
  */
 #pragma once
 
@@ -20,16 +20,16 @@ struct permit;
 struct workspace;
 
 #define MENTION_MAX_FILES 20
-#define MENTION_MAX_FILE ((size_t)100 << 10)  /* as much as Read shows of one */
-#define MENTION_MAX_SCAN ((size_t)16 << 20)   /* lines that are asked for stand before that */
-#define MENTION_MAX_BUFFER ((size_t)10 << 20) /* of a text that an editor is asked for */
-#define MENTION_MAX_NAMES 500                 /* of a folder */
+#define MENTION_MAX_FILE ((size_t)100 << 10)  /* as much as Read shows of one file */
+#define MENTION_MAX_SCAN ((size_t)16 << 20)   /* requested lines must be within this */
+#define MENTION_MAX_BUFFER ((size_t)10 << 20) /* of a text requested from an editor */
+#define MENTION_MAX_NAMES 500                 /* in a folder */
 
 struct mention_spec {
     struct workspace *workspace;
     struct permit *permit;
-    bool takes_images;     /* the model does */
-    struct cancel *cancel; /* while an editor is asked for its text */
+    bool takes_images;     /* the model accepts images */
+    struct cancel *cancel; /* for requests to an editor */
 };
 
 struct mention_image {
@@ -39,7 +39,7 @@ struct mention_image {
 
 struct mentions {
     struct buf reminders; /* for the model */
-    struct buf told;      /* for the user: a line for each file that was sent, or not */
+    struct buf told;      /* for the user: a line for each file that was or was not sent */
     VEC(struct mention_image) images;
 };
 #define MENTIONS_INIT                                                                              \
@@ -48,9 +48,9 @@ struct mentions {
     }
 void mentions_release(struct mentions *m);
 
-/* Adds to *ret. A file that goes along whole counts as read. */
+/* Appends to *ret. A file that is sent as a whole counts as read. */
 void mention_files(const struct mention_spec *spec, struct str words, struct mentions *ret);
 
-/* The length of the path at the start of s, after its "@" and without quotes: up to a blank or a
- * sign that ends it; a full stop, a colon, "!" and "?" at its end belong to the sentence. */
+/* Length of the path at the start of s, after its "@" and without quotes: up to a blank or a
+ * delimiter; a final full stop, colon, "!" or "?" belongs to the sentence. */
 size_t mention_path_len(struct str s);

@@ -1,9 +1,9 @@
 /*
- * Reminders: what tenax tells the model in a user message, between <system-reminder> tags.
+ * Reminders: what tenax tells the model inside user messages, between <system-reminder> tags.
  *
- * The system prompt says how they are meant. Each function appends one whole block, or nothing when
- * there is nothing to say; blocks are separated by a newline. What stands inside cannot close the
- * block (its tags are defused), and is valid UTF-8.
+ * The system prompt explains them. Each function appends one whole block, or nothing; blocks are
+ * separated by a newline. The content is valid UTF-8 and cannot close the block, because its tags
+ * are escaped.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ struct buf;
 
 void reminder_add(struct buf *ret, struct str text);
 
-/* Plan mode was entered or left. Other changes of mode do not concern the model. steps: how to come
- * to a plan, in place of our own text; or empty. */
+/* Plan mode was entered or left; other changes of mode are not reported. steps: replaces our
+ * instructions for making a plan; or empty. */
 void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now,
                    struct str steps);
 
-/* The list of TodoWrite, as its JSON array; nothing for an empty or a broken one. */
+/* The list of TodoWrite as a JSON array; appends nothing if it is empty or invalid. */
 void reminder_todos(struct buf *ret, struct str json);
 
 void reminder_date(struct buf *ret, struct str date); /* "2026-01-31" */

@@ -10,6 +10,6 @@ struct net_options;
 
 /* The options; strings belong to conf. */
 void connect_options(const struct conf *conf, struct net_options *ret);
-/* The network thread, with proxy and certificates from the environment and the settings' env over
- * it. NULL with the reason on failure. */
+/* Starts the network thread, with proxy and certificates from the environment, overridden by the
+ * settings' env. NULL with the reason on failure. */
 struct net *connect_net(const struct conf *conf, struct err *err);

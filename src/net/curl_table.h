@@ -1,13 +1,13 @@
 /*
- * libcurl, loaded on first use: linking it would add 4 ms and 33 libraries to every start, even to
- * those that never use the network.
+ * Loads libcurl on first use: linking it would add 4 ms and 33 libraries to every start, even of
+ * commands that never use the network.
  *
- * curl_table_load() fills `curl`; after that curl.version() is curl_version(), and so on. Only
- * types and constants come from curl's headers. To use another function, add it to the list.
+ * curl_table_load() fills `curl`; then curl.version() is curl_version(), and so on. Only types and
+ * constants come from curl's headers. To use another function, add it to the list.
  */
 #pragma once
 
-/* The type-checking macros would expand to direct calls of functions that are not linked. */
+/* The type-checking macros expand to direct calls of functions that are not linked. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #undef curl_easy_setopt
@@ -50,11 +50,11 @@ extern struct curl_table curl;
 
 /* All: any thread, any number of times; the library stays loaded until the process ends. */
 
-/* Takes some milliseconds, in which no thread can be started. */
+/* Takes some milliseconds, during which no thread can be started. */
 int curl_table_load(struct err *err);
-/* After it, the first time: gives back 2 MB that only loading has needed. In a fifth of a
- * millisecond, in which the library may be used: best by a thread that nothing waits for. */
+/* Call it once after loading: releases 2 MB that only loading needs. Takes 0.2 ms, during which the
+ * library may be used; best on a thread that nothing waits for. */
 void curl_table_slim(void);
-/* After it, and before any call except version() and version_info(): sets up libcurl's TLS library,
- * in less than a millisecond. */
+/* Call it after loading and before any function except version() and version_info(): initializes
+ * libcurl's TLS library, in less than a millisecond. */
 int curl_table_start(struct err *err);

@@ -1,13 +1,12 @@
 /*
- * Lists of hosts, as settings write them.
+ * Lists of hosts as written in settings.
  *
- *   example.com         that name          *.example.com     names below it, at any depth
- *   *                   any name           10.0.0.7, [::1]   that address
- *   example.com:8443    at that port only
+ *   example.com      that name        *.example.com      names below it, at any depth
+ *   *                any name         10.0.0.7, [::1]    that address
+ *   example.com:8443 only that port
  *
- * Names are compared without regard to case, addresses by what they mean, however they are spelled
- * (127.1, 0x7f000001). A pattern of names never matches an address. Made by one thread, then
- * immutable.
+ * Names are compared ignoring case, addresses by value in any spelling (127.1, 0x7f000001). A name
+ * pattern never matches an address. Built by one thread, then immutable.
  */
 #pragma once
 
@@ -21,8 +20,7 @@ struct sockaddr;
 
 #define HOST_NAME_MAX_TEXT 254
 
-/* A host that can be compared: lower case, without the dot at the end, addresses in their usual
- * spelling and without brackets. */
+/* A normalized host: lower case, no trailing dot, addresses in canonical form without brackets. */
 struct host_name {
     char text[HOST_NAME_MAX_TEXT];
     bool is_address;
@@ -30,10 +28,10 @@ struct host_name {
 };
 /* ERR_BAD_INPUT if it is neither a name nor an address. */
 int host_name_parse(struct str text, struct host_name *ret, struct err *err);
-/* An address of the internet, v4 or v6; false for others. */
+/* From an IPv4 or IPv6 address; false for other families. */
 bool host_name_of(const struct sockaddr *address, struct host_name *ret);
 
-/* "host:port"; the port is *ret_port already when there is none. */
+/* Parses "host:port"; without a port *ret_port is unchanged. */
 int host_port_parse(struct str text, struct host_name *ret_host, int *ret_port, struct err *err);
 
 enum host_ports {

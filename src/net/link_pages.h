@@ -1,18 +1,17 @@
 /*
- * Pages of libraries that only the dynamic linker has looked at.
+ * Releases memory that only the dynamic linker has used.
  *
- * Loading a library reads its tables of names and relocations, once: of libcurl's 33 libraries that
- * is 2.3 MB, which count as the process's own from then on. link_pages_drop() gives back unchanged
- * pages; a page that is needed after all is mapped again when it is touched, from the memory in
- * which the system keeps the file anyway. Where the kernel does not show which pages were changed
- * (/proc/self/pagemap), nothing is given back.
+ * Loading a library reads its symbol and relocation tables once; for libcurl's 33 libraries this is
+ * 2.3 MB of the process's memory. link_pages_drop() releases unchanged pages; a page that is needed
+ * later is mapped again from the system's file cache. If the kernel does not show which pages have
+ * changed (/proc/self/pagemap), nothing is released.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* How many programs and libraries are loaded. Any thread. */
+/* Number of loaded programs and libraries. Any thread. */
 size_t link_pages_count(void);
 
-/* Of so many libraries loaded after the first ones. Any thread, whatever others are doing. */
+/* Releases pages of `count` libraries loaded after the first ones. Any thread, at any time. */
 void link_pages_drop(size_t first, size_t count);

@@ -1,9 +1,9 @@
 /*
- * One request on its easy handle: the inside of struct net_stream, for the files of this room only.
+ * One request and its curl handle: the internals of struct net_stream, for this folder only.
  *
- * A stream is counted by its owner, by the network thread while it runs, by every mail about it (so
- * that an old mail can never be taken for one of a newer stream) and by the nudge queue. All
- * functions here run on the network thread, except where they say otherwise.
+ * A stream is reference counted by its owner, by the network thread while it runs, by every mail
+ * about it (so that an old mail is never mistaken for one of a newer stream) and by the nudge
+ * queue. All functions run on the network thread unless stated otherwise.
  */
 #pragma once
 
@@ -13,32 +13,32 @@
 #include "net/net.h"
 #include "net/url.h"
 
-/* What all streams of a net have in common. */
+/* Common to all streams of a net. */
 struct net_config {
-    char *ca_file;     /* NULL: curl's own choice */
-    char *ca_dir;      /* looked into before ca_file; NULL: not */
-    char *proxy;       /* NULL: from the environment */
+    char *ca_file;     /* NULL = curl's default */
+    char *ca_dir;      /* used before ca_file; may be NULL */
+    char *proxy;       /* NULL = from the environment */
     char *plain_proxy; /* for http:// */
-    char *no_proxy;    /* NULL: from the environment */
+    char *no_proxy;    /* NULL = from the environment */
     bool http2;
-    CURLSH *share;     /* TLS sessions, so that a second connection to a host shakes hands faster */
-    bool ca_dir_lacks; /* the network thread's: ca_file trusted a certificate that ca_dir did not */
+    CURLSH *share;     /* shares TLS sessions, to speed up further connections to a host */
+    bool ca_dir_lacks; /* network thread: ca_file trusted a certificate that ca_dir does not have */
 };
 
 void net_config_init(struct net_config *c, const struct net_options *options);
-/* ca_file and ca_dir, before the first stream: the explicit choice, else the environment's, else
- * the system's. */
+/* Sets ca_file and ca_dir before the first stream: the explicit choice, else from the environment,
+ * else the system's. */
 void net_config_find_certificates(struct net_config *c, const char *chosen);
 void net_config_release(struct net_config *c); /* not the share */
-/* The proxy that serves the URL, as curl would choose it; "": none. */
+/* The proxy that curl would use for the URL; "" = none. */
 const char *net_config_proxy(const struct net_config *c, const struct url *url);
-/* ERR_BAD_INPUT when that one cannot be used: curl's own error would show its password. */
+/* ERR_BAD_INPUT if that proxy cannot be used; curl's own error would show its password. */
 int net_config_check_proxy(const struct net_config *c, const struct url *url, struct err *err);
 
-/* What streams tell the loop. */
+/* Messages from streams to the loop. */
 struct net_notes {
-    struct net_stream *dirty; /* have bytes to mail at the end of the round */
-    int64_t look_at_ms;       /* when a deadline may have passed; INT64_MAX: none */
+    struct net_stream *dirty; /* streams with bytes to mail at the end of the round */
+    int64_t look_at_ms;       /* when the next deadline may pass; INT64_MAX = none */
 };
 
 struct net_stream {
@@ -47,42 +47,42 @@ struct net_stream {
     struct mailbox *to; /* until it is closed */
     int64_t queued_us;  /* from net_start() to net_stream_open() */
 
-    /* Between the owner and the network thread. */
+    /* Shared by the owner and the network thread. */
     atomic_bool cancelled;
-    atomic_bool ended; /* its end is mailed, so that it closes by itself */
+    atomic_bool ended; /* its end is mailed, so it closes by itself */
     atomic_bool paused;
-    atomic_size_t unread; /* bytes mailed, or about to be, and not yet net_used() */
+    atomic_size_t unread; /* bytes mailed or about to be, without net_used() */
 
-    /* The nudge queue, under the net's lock. */
+    /* The nudge queue, guarded by the net's lock. */
     bool nudged;
     struct net_stream *next_nudged;
 
-    /* The network thread's. */
-    struct net_request request; /* its method and url are ours to free */
+    /* Network thread only. */
+    struct net_request request; /* we own its method and url */
     struct url url;             /* slices of request.url */
     struct net_config *config;
-    bool opened; /* or cancelled before it could be */
+    bool opened; /* or cancelled before that */
     CURL *easy;  /* NULL before it is opened and after it is closed */
     struct curl_slist *headers;
     size_t live_index;
     struct net_mail *bytes; /* collected since the last flush */
     struct net_notes *notes;
-    struct net_stream *next_dirty; /* in notes->dirty, while bytes is not NULL */
+    struct net_stream *next_dirty; /* linked in notes->dirty while bytes is not NULL */
     struct strv head;              /* header lines of the answer so far */
-    size_t head_bytes;             /* of all header lines, informational answers included */
+    size_t head_bytes;             /* of all header lines, including informational answers */
     size_t body_bytes;             /* decoded */
     int status;
     bool head_sent;
     bool by_dir;            /* certificates are looked up in ca_dir */
-    bool dir_failed;        /* and were not found there */
-    bool connected;         /* the request is on its way; before that the connect limit counts */
-    bool by_proxy;          /* public_only: a proxy goes there for us */
-    bool found_private;     /* public_only: an address was passed over */
-    int64_t last_byte_ms;   /* idle time counts from here */
+    bool dir_failed;        /* ca_dir did not have the certificate */
+    bool connected;         /* the request is being sent; before that the connect timeout applies */
+    bool by_proxy;          /* public_only: a proxy connects for us */
+    bool found_private;     /* public_only: a private address was skipped */
+    int64_t last_byte_ms;   /* start of the idle time */
     int64_t paused_ms;      /* when it was paused */
-    int64_t total_until_ms; /* INT64_MAX: no limit */
-    int64_t sent_bytes;     /* when idle time was last looked at */
-    struct net_end end;     /* set before curl knows, when the fault is ours to find */
+    int64_t total_until_ms; /* INT64_MAX = no limit */
+    int64_t sent_bytes;     /* at the last check of the idle time */
+    struct net_end end;     /* set if we detect the error before curl does */
     struct net_stats stats;
     char curl_text[CURL_ERROR_SIZE];
 };
@@ -92,33 +92,34 @@ struct net_stream *net_stream_new(struct net *n, struct net_config *config,
                                   struct net_request *request, const struct url *url,
                                   struct mailbox *to);
 struct net_stream *net_stream_ref(struct net_stream *s);
-void net_stream_drop(struct net_stream *s); /* gives one count back; NULL is fine */
-void net_free_if_last(struct net *n);       /* net.c: a stream of it is gone */
+void net_stream_drop(struct net_stream *s); /* drops a reference; NULL is fine */
+void net_free_if_last(struct net *n);       /* net.c: called when a stream is freed */
 
-/* Makes the easy handle and starts it on multi. -1 after having mailed the end. */
+/* Creates the curl handle and adds it to multi. On -1 the end was mailed. */
 int net_stream_open(struct net_stream *s, CURLM *multi, struct net_notes *notes);
 
-/* Goes on when it is paused and enough was read. A failure is the end of the stream: what curl held
- * back was delivered right here, and curl will not report it again. */
+/* Continues a paused stream if enough was read. An error ends the stream: curl has delivered held
+ * data here and will not report the error again. */
 CURLcode net_stream_resume(struct net_stream *s);
 
-/* The loop's look at a stream whose time may be up (notes->look_at_ms); mails the end when it is.
+/* Called by the loop when the stream's time may be up (notes->look_at_ms); mails the end if it is.
  */
 bool net_stream_expired(struct net_stream *s, int64_t now_ms);
 
-/* Code is that of a certificate found wanting by ca_dir: starts over with ca_file. */
+/* For the error code of a certificate that ca_dir does not have: starts again with ca_file. */
 bool net_stream_try_ca_file(struct net_stream *s, CURLM *multi, CURLcode code);
 
 void net_stream_flush(struct net_stream *s); /* mails the collected bytes */
 
-/* The last two, for a stream that has nothing to flush. */
+/* The next two are for a stream with nothing to flush. */
 void net_stream_done(struct net_stream *s, CURLcode code); /* mails the end */
-void net_stream_close(struct net_stream *s, CURLM *multi); /* silent; frees unneeded parts */
+/* silent; frees what is not needed any more */
+void net_stream_close(struct net_stream *s, CURLM *multi);
 
-/* Sending frees mail of a cancelled stream instead: the owner only gets mail sent before. */
+/* If the stream is cancelled, sending the mail frees it instead. */
 struct net_mail *net_mail_new(struct net_stream *s, enum net_mail_what what);
 void net_mail_send(struct net_stream *s, struct net_mail *m);
 
-/* net_fault.c: the meaning of code for the user, without secrets. */
+/* net_fault.c: describes code for the user, without secrets. */
 void net_fault(const struct net_stream *s, CURLcode code, struct net_end *ret);
 void net_fault_set(struct net_end *end, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -1,13 +1,13 @@
 /*
- * What a client of the proxy asks for: the head of one request, read strictly.
+ * Parses the head of a proxy request, strictly.
  *
- *   CONNECT example.com:443 HTTP/1.1       a tunnel
- *   GET http://example.com/x HTTP/1.1      a plain request, passed on as it is
+ *   CONNECT example.com:443 HTTP/1.1        a tunnel
+ *   GET http://example.com/x HTTP/1.1       a plain request, to be passed on
  *
- * A plain request goes out written anew, for its own host alone: with the Host that the line names,
- * without headers for proxies, and asking for the connection to be closed after it. Content-Length
- * must give the length of its body, so that nothing can follow it. Ambiguous requests (bare CRs,
- * folded lines, two lengths, spaces before a colon) are refused. Pure.
+ * A plain request is rewritten for its own host: with the Host from the request line, without proxy
+ * headers, and asking to close the connection afterwards. Content-Length must give the length of
+ * its body, so that nothing can follow it. Ambiguous requests (bare CRs, folded lines, two lengths,
+ * spaces before a colon) are rejected. Pure.
  */
 #pragma once
 
@@ -29,21 +29,21 @@ struct proxy_head {
     int port;
     struct str method, path; /* of a plain request; slices of the head */
     struct str fields;       /* the lines after the first one */
-    int64_t body_bytes;      /* that follow the head; of a tunnel: 0 */
+    int64_t body_bytes;      /* size of the body; 0 for a tunnel */
 };
 
-/* How long the head is, its empty line included; 0 when its end is not there yet. */
+/* Length of the head including the empty line; 0 if it is incomplete. */
 size_t proxy_head_len(struct str bytes);
 
-/* 0, or the status to answer with (400, 411, 501) and why. */
+/* 0, or the status to answer with (400, 411, 501) and the reason. */
 int proxy_head_parse(struct str head, struct proxy_head *ret, struct err *err);
 
-/* The plain request as its server gets it; by_proxy: as another proxy does. Without the empty line
- * that ends it: fields may be added. */
+/* Writes the plain request for its server; by_proxy: for another proxy. Without the final empty
+ * line, so that fields may be added. */
 void proxy_head_write(const struct proxy_head *h, bool by_proxy, struct buf *to);
 
 /* "host:port", an IPv6 address in brackets. */
 void proxy_head_target(const struct proxy_head *h, struct buf *to);
 
-/* The status of an answer's head; -1 when it is none. */
+/* The status in the head of an answer; -1 if it is not an HTTP answer. */
 int proxy_answer_status(struct str head);

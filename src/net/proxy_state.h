@@ -1,8 +1,8 @@
 /*
- * Private state shared by the files of the proxy. Do not include it elsewhere.
+ * Internals of the proxy. For its files only.
  *
- * A proxy is counted by its owner, its doors and its connections, because a connection that is
- * looking up a name cannot be waited for.
+ * A proxy is reference counted by its owner, its doors and its connections, because a connection
+ * that resolves a name cannot be waited for.
  */
 #pragma once
 
@@ -16,17 +16,17 @@
 struct proxy {
     atomic_int refs;
     struct host_list *allowed, *denied;
-    struct net_config upstream; /* its proxies alone */
+    struct net_config upstream; /* only its proxies */
     int64_t head_ms, connect_ms, idle_ms;
-    int http_port, socks_port; /* of the user's own; 0: none */
+    int http_port, socks_port; /* the user's own; 0 = none */
     struct cancel *stop;
     struct mailbox *new_doors;
 
-    struct gate gate;      /* of what follows */
+    struct gate gate;      /* guards the fields below */
     struct thread *thread; /* NULL before the first door */
     int doors;
     int conns;
-    int looking; /* connections that are looking up a name */
+    int looking; /* connections that are resolving a name */
 };
 
 struct proxy_door {
@@ -41,5 +41,5 @@ struct proxy_door *proxy_door_ref(struct proxy_door *d);
 void proxy_door_refuse(struct proxy_door *d, struct str line);
 void proxy_unref(struct proxy *p);
 
-/* proxy_conn.c: takes over the descriptor, of any kind. */
+/* proxy_conn.c: takes ownership of the descriptor, whatever it is. */
 void proxy_conn_start(struct proxy_door *d, int fd);

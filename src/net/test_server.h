@@ -1,6 +1,6 @@
 /*
- * For the tests of this room: a small server whose every connection runs one function on a separate
- * thread, with blocking reads and writes; and a client that collects an answer.
+ * Test helper: a small server that runs one function per connection on its own thread, with
+ * blocking reads and writes; and a client that collects an answer.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ static inline ssize_t conn_read(struct conn *c, char *to, size_t size)
     return c->ssl ? SSL_read(c->ssl, to, (int)size) : recv(c->fd, to, size, 0);
 }
 
-/* False when the other side is gone. */
+/* False if the other side has closed. */
 static inline bool conn_write(struct conn *c, struct str bytes)
 {
     while (bytes.len) {
@@ -69,7 +69,7 @@ static inline bool conn_puts(struct conn *c, const char *text)
     return conn_write(c, str_of(text));
 }
 
-/* Reads a request; the head ends up in *head, the body in *body. False when there is none. */
+/* Reads a request into *head and *body. False if there is none. */
 static inline bool conn_request(struct conn *c, struct buf *head, struct buf *body)
 {
     size_t length_at;
@@ -192,7 +192,7 @@ static inline void server_start(struct server *s, serve_fn serve, void *arg)
         BUG("cannot listen on loopback: %s", strerror(errno));
 }
 
-/* Every connection must end by itself, or because the client is gone. */
+/* Every connection must end by itself or because the client has closed. */
 static inline void server_stop(struct server *s)
 {
     shutdown(s->fd, SHUT_RDWR);
@@ -206,8 +206,8 @@ static inline void server_stop(struct server *s)
     SSL_CTX_free(s->tls);
 }
 
-/* A port whose queue of new connections is full: another connect gets no answer. Linux takes
- * backlog + 1 of them. */
+/* A port with a full accept queue: another connect gets no answer. Linux accepts backlog + 1
+ * connections. */
 static inline int listen_full(int *ret_fd, int *ret_filler_fd)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

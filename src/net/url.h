@@ -1,5 +1,5 @@
 /*
- * The parts of a URL that the network code looks at. The slices point into the URL.
+ * Parses the parts of a URL that the network code needs. The slices point into the URL.
  */
 #pragma once
 
@@ -15,14 +15,14 @@ struct url {
     int port;
 };
 
-/* http or https, a host, no credentials, no fragment; else ERR_BAD_INPUT. */
+/* http or https, with a host, without credentials and fragment; else ERR_BAD_INPUT. */
 int url_parse(struct str text, struct url *ret, struct err *err);
 
-/* A proxy as curl takes it: "host", "host:port", "http://name:password@host:port/" (also https and
- * socks). Else ERR_BAD_INPUT, whose text shows nothing of it. */
+/* Checks a proxy as curl accepts it: "host", "host:port", "http://name:password@host:port/" (also
+ * https and socks). The text of ERR_BAD_INPUT has no part of it. */
 int url_check_proxy(struct str text, struct err *err);
 
-/* The password in such a URL, also in one that is wrong; empty when there is none. */
+/* The password in such a URL, even if it is invalid; may be empty. */
 struct str url_proxy_password(struct str text);
 
 /* 1 to 65535, in digits; else ERR_BAD_INPUT. */

@@ -1,9 +1,8 @@
 /*
- * Turns the paths of a confinement into mount operations, in order.
+ * Turns the paths of a sandbox into mount operations, in order.
  *
- * Each rule becomes a step for one existing path without symbolic links on the way to it; those
- * that would change nothing are left out. A step's folder comes before everything below it. Private
- * to this folder.
+ * Each rule becomes a step for one existing path without symbolic links; steps without effect are
+ * omitted. A folder's step comes before those of everything below it. For this folder only.
  */
 #pragma once
 
@@ -16,9 +15,9 @@
 struct confine_overlay;
 struct confinement;
 
-/* For one and the same path the later one wins. */
+/* For the same path the later one wins. */
 enum confine_step_what {
-    STEP_PIN, /* as it is, but it can no longer be renamed: on the way to one that is read-only */
+    STEP_PIN, /* unchanged, but it cannot be renamed: on the way to a read-only path */
     STEP_WRITE,
     STEP_SHOW,
     STEP_READ_ONLY,
@@ -29,22 +28,22 @@ struct confine_step {
     enum confine_step_what what;
     char *path;
     bool is_dir;
-    bool is_link;   /* PIN: of the symbolic link itself */
+    bool is_link;   /* PIN: the symbolic link itself */
     bool has_inner; /* HIDE: something below it is shown or written */
 };
 
 struct confine_map {
     VEC(struct confine_step) steps;
-    bool all_writable;                      /* else what no step is about is read-only */
-    struct buf walked;                      /* the last path that was followed: no links in it */
+    bool all_writable;                      /* otherwise everything without a step is read-only */
+    struct buf walked;                      /* the last path that was resolved: it has no links */
     const struct confine_overlay *overlays; /* the confinement's: files are looked for in these */
     size_t overlay_count;
 };
 
-/* Folders that a rule wants to be there are made (confine.h). */
+/* Creates folders that a rule requires (confine.h). */
 void confine_map_init(struct confine_map *m, const struct confinement *c);
-/* A path with its links followed as far as it exists; NULL when one of them lies where the job may
- * write, who could have it lead anywhere, or when it has anything above it that the job may write,
- * who could put another socket there. Yours to free. */
+/* Resolves a path's links as far as it exists. NULL if a link is where the job may write, since the
+ * job could change it, or if the job may write to anything above the path, since it could put
+ * another socket there. The caller frees it. */
 char *confine_map_socket(struct confine_map *m, const char *path);
 void confine_map_release(struct confine_map *m);

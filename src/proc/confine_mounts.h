@@ -1,6 +1,6 @@
 /*
- * The steps of a confinement (confine_map.h), taken in a mount namespace of the warden's own, with
- * the rules for what they open. Private to this folder; plain system calls only.
+ * The mount operations of a sandbox (confine_map.h), carried out in the warden's own mount
+ * namespace, with the rules for what they open. For this folder only; plain system calls only.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 struct confine_image;
 struct confine_rules;
 
-/* Before the steps. False: errno says why. */
+/* Call it before the steps. False: see errno. */
 bool confine_mounts_overlay(const struct confine_image *image, const struct confine_rules *rules);
-/* False: errno says why; the warden is then good for nothing. */
+/* False: see errno; the warden cannot be used any more. */
 bool confine_mounts_take(struct confine_image *image, const struct confine_rules *rules);

@@ -1,6 +1,6 @@
 /*
- * Whether the backends work here, found out by trying: what a distribution, a container or an
- * administrator forbids is in no version number. Private to this folder.
+ * Probes whether the sandbox backends work here, because restrictions by a distribution, container
+ * or administrator are not visible in a version number. For this folder only.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* As probe of confine.h. Some milliseconds each. */
+/* For probe of confine.h. Some milliseconds each. */
 bool confine_probe_landlock(char *ret_why, size_t size, pid_t *ret_leaving);
 bool confine_probe_namespaces(char *ret_why, size_t size, pid_t *ret_leaving);
 bool confine_probe_overlay(char *ret_why, size_t size, pid_t *ret_leaving);

@@ -1,13 +1,12 @@
 /*
- * The Landlock ruleset of a job, made by its warden. Private to this folder.
+ * The Landlock ruleset of a job, made by its warden. For this folder only.
  *
- * Most of it is the same for every job: what can be read, which devices there are. A warden that
- * waits for a job has that part ready before it knows which (confine_enter.h); what a job may write
- * is added when it comes.
+ * Most of it is the same for all jobs: what can be read, which devices exist. A waiting warden has
+ * that part ready before it knows the job (confine_enter.h); what the job may write is added later.
  *
- * A rule applies to a file itself and follows it wherever it goes. Rules made ahead grant only
- * reading and the harmless devices, so that old ones never open closed files; they may miss later
- * files, and are then made again.
+ * A rule applies to a file itself, wherever it is moved. Rules made ahead grant only reading and
+ * harmless devices, so that outdated rules never open files that were closed; if they may miss
+ * newer files, they are made again.
  *
  * Plain system calls only.
  */
@@ -20,10 +19,10 @@
 struct confine_image;
 
 struct confine_rules {
-    int fd;          /* the ruleset; -1: none */
-    bool is_trial;   /* folders are listed only where files can be read */
-    int mounts;      /* says when something is mounted elsewhere than it was; -1: nothing does */
-    struct stat top; /* the root, and /dev: as they were then */
+    int fd;          /* the ruleset, or -1 */
+    bool is_trial;   /* folders may be listed only where files can be read */
+    int mounts;      /* reports changed mounts; -1 = not available */
+    struct stat top; /* the root and /dev at that time */
     struct stat dev;
 };
 
@@ -32,16 +31,16 @@ struct confine_rules {
         .fd = -1, .mounts = -1                                                                     \
     }
 
-/* What every job gets. False: errno says why. */
+/* The common part. False: see errno. */
 bool confine_rules_make(struct confine_rules *r);
-/* About no files: signals and abstract sockets stay within. */
+/* Only scopes: signals and abstract sockets stay inside. */
 bool confine_rules_make_scopes(struct confine_rules *r);
-/* Of a job on trial: nothing can be read but what its image lists. */
+/* For a trial run: only what its image lists can be read. */
 bool confine_rules_make_trial(struct confine_rules *r, const struct confine_image *image);
 /* Whether the prepared rules are still complete. */
 bool confine_rules_hold(const struct confine_rules *r);
 
-/* More for one job; at: opened with O_PATH. */
+/* Adds a rule for one job; at: opened with O_PATH. */
 bool confine_rules_add(const struct confine_rules *r, int at, bool is_dir, bool is_writable);
 /* Where the job's own shared memory and terminals are. */
 bool confine_rules_add_shm(const struct confine_rules *r, int at);

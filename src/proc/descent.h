@@ -18,6 +18,5 @@
 void descent_add(pid_t warden);
 void descent_remove(pid_t warden);
 
-/* Whether it was started by this process, on behalf of the agent. A process that has ended counts
- * as such. */
+/* Whether this process started it for the agent. True for a process that has ended. */
 bool descent_is_agents(pid_t pid);

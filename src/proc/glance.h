@@ -1,11 +1,10 @@
 /*
- * A program that is asked something and answers in a moment: git, for its status.
+ * Runs a short query to a program, such as git for its status.
  *
- * A job of proc.h costs a thread and three processes, so that no process escapes it. A glance
- * starts a plain child of the calling thread: in a separate session, without a terminal and without
- * input, and killed when that thread ends. It is for programs whose arguments are ours and which
- * leave no processes; glance_free() kills its process group, and no more. Their output is read only
- * while it is waited for.
+ * A job of proc.h costs a thread and three processes, so that no process escapes. This starts a
+ * plain child of the calling thread: in its own session, without terminal and input, killed when
+ * that thread ends. It is for programs that get only our own arguments and leave no processes;
+ * glance_free() kills only its process group. Output is read only while waiting.
  */
 #pragma once
 
@@ -22,25 +21,25 @@ struct glance_spec {
     const char *const *argv; /* argv[0] is looked up in PATH of envp */
     const char *const *envp;
     const char *dir;
-    size_t max_output; /* that is kept of each stream; all is read */
+    size_t max_output; /* kept of each stream; all is read */
 };
 
 struct glance {
-    struct buf out, err; /* its output so far */
+    struct buf out, err; /* output so far */
     bool is_over;        /* it has ended, and all is read */
-    int code;            /* then: its exit code, or 128 + signal */
+    int code;            /* valid then: exit code, or 128 + signal */
     int pid;
-    int pidfd;  /* -1: none to be had */
-    int fds[2]; /* of its output, -1: at its end */
+    int pidfd;  /* -1 = not available */
+    int fds[2]; /* for its output; -1 at the end */
 };
 
-/* Returns when the program runs: ERR_NOT_FOUND (there is none), ERR_DENIED (it may not be run),
- * ERR_IO. The thread that starts it waits for it and frees it. */
+/* Returns after the exec: ERR_NOT_FOUND (no such program), ERR_DENIED (not executable), ERR_IO. The
+ * same thread must wait for it and free it. */
 struct glance *glance_start(const struct glance_spec *spec, struct err *err);
-void glance_free(struct glance *g); /* kills it when it still runs; NULL is fine */
+void glance_free(struct glance *g); /* kills it if it is running; NULL is fine */
 
-/* Until both are over (either may be NULL): ERR_TIMEOUT, ERR_CANCELLED. The deadline is real time,
- * also under a virtual clock: children do not live by it. */
+/* Waits until both have ended (either may be NULL): ERR_TIMEOUT, ERR_CANCELLED. The deadline is
+ * real time, also under a virtual clock. */
 int glance_wait(struct glance *one, struct glance *other, int64_t deadline_ms,
                 struct cancel *cancel, struct err *err);
 int64_t glance_now_ms(void);

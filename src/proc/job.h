@@ -1,12 +1,12 @@
 /*
- * A job as the proc thread sees it: struct proc and what happens to it. Private to this folder.
+ * Internals of a job, as the proc thread sees it. For this folder only.
  *
- *     RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
+ *   RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
  *
- * A job is LEFT when its warden reports that the leader is reaped and no other process is there,
- * which is when PROC_EXIT is sent, and OVER when the warden has ended, too, or waits for another
- * job. If the warden was killed itself, the job is STRAYING until the loop has ended the processes
- * that fell to us.
+ * A job is LEFT when its warden reports that the leader is reaped and no other process is left;
+ * then PROC_EXIT is sent. It is OVER when the warden has ended, too, or waits for another job. If
+ * the warden was killed, the job is STRAYING until the loop has ended the processes that we have
+ * inherited.
  */
 #pragma once
 
@@ -53,24 +53,24 @@ struct proc {
     /* Any thread. */
     atomic_int refs;       /* the caller's, the loop's, and one per order and mail on its way */
     atomic_bool unwatched; /* by proc_unref(): no more mail */
-    atomic_bool told_end;  /* PROC_EXIT was sent: nothing is left of it */
+    atomic_bool told_end;  /* PROC_EXIT was sent: no process is left */
     atomic_size_t input_waiting; /* bytes not yet written to its standard input */
     atomic_size_t unread;        /* bytes of output in mail that is not freed yet */
-    atomic_bool paused;          /* its output is not watched, until enough of that is read */
+    atomic_bool paused;          /* its output is not read until enough of that is freed */
 
     struct gate gate; /* guards what proc_start() waits for */
     bool settled;
     struct err failure; /* code ERR_NONE: started */
     int pid;            /* the leader's; written before settled */
 
-    /* Written before the loop gets to know the job, then the loop's. */
+    /* Written before the loop knows the job; then the loop's. */
     struct mailbox *to;
     struct launch launch;
     struct job_fd fds[JOB_FD_KINDS];
     struct buf input; /* from input_at on not yet written */
     size_t input_at;
     bool input_ends;    /* close when it is written */
-    bool input_in_line; /* the last byte was no newline */
+    bool input_in_line; /* the last byte was not a newline */
     bool pty;
     bool at_once; /* do not wait for it to settle */
     size_t max_output;
@@ -79,21 +79,21 @@ struct proc {
     int64_t linger_ms;
     bool by_user;     /* the spec's */
     bool is_lent;     /* its warden was taken from the reserve, */
-    bool is_launched; /* and has got the launch */
+    bool is_launched; /* and has received the launch */
 
     /* The loop's. */
     enum job_phase phase;
     bool started; /* exec'ed */
-    bool failed;  /* did not get that far; proc_start() knows why */
+    bool failed;  /* it was not started; proc_start() knows why */
     bool leader_done;
-    bool finished;     /* PROC_EXIT is sent, if there is one to send */
+    bool finished;     /* PROC_EXIT is sent, if it is to be sent */
     bool ended_rest;   /* descendants that outlived the leader were ended */
-    struct buf dir;    /* where the leader was in the end */
+    struct buf dir;    /* the leader's final directory */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
     int code;
     pid_t warden;     /* written by the thread that took it from the reserve; else 0 until then */
-    int64_t start_ms; /* of one that is launched it is when that was */
-    int64_t next_ms;  /* when the phase moves on by itself; -1: never */
+    int64_t start_ms; /* of a launched one: when it was launched */
+    int64_t next_ms;  /* when the phase changes by itself; -1 = never */
     size_t delivered;
     size_t dropped; /* bytes over max_output */
 };
@@ -101,13 +101,13 @@ struct proc {
 void job_ref(struct proc *p);
 void job_unref(struct proc *p);
 
-/* A mail of so many bytes is freed; true when the job may go on talking, which is an order. */
+/* Mail with this many bytes was freed; true if the job may be read again, which needs an order. */
 bool job_was_read(struct proc *p, size_t bytes);
 
-/* Tells proc_start(), or who gets the mail, how it went; only the first call counts. */
+/* Reports the result of the start to proc_start() or by mail; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* By the thread that took the warden from the reserve, before the loop knows the job. */
+/* On the thread that took the warden from the reserve, before the loop knows the job. */
 void job_launch(struct proc *p, const struct reserve_warden *w);
 
 /* Below: proc thread only. job_open() starts a warden, unless the job is launched; it and all

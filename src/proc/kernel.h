@@ -1,5 +1,5 @@
 /*
- * What the running kernel offers to confine and watch children: asked, not guessed from its
+ * What the running kernel offers for sandboxing and watching children; probed, not derived from its
  * version.
  */
 #pragma once

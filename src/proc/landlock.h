@@ -1,7 +1,7 @@
 /*
- * The Landlock system calls, for which libc has no names. Plain system calls: fit for wardens and
- * for children before exec. Rights are those of <linux/landlock.h>; what that header may be too old
- * for is here. -1: errno says why.
+ * The Landlock system calls, which libc does not wrap. Plain system calls: usable in wardens and in
+ * children before exec. Rights are those of <linux/landlock.h>, plus what an old header may lack.
+ * -1: see errno.
  */
 #pragma once
 
@@ -19,20 +19,20 @@
 #define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 #endif
 
-#define LANDLOCK_ABI_REFER 2  /* the first that lets files move between folders; Linux 5.19 */
+#define LANDLOCK_ABI_REFER 2  /* the first that allows moving files between folders; Linux 5.19 */
 #define LANDLOCK_ABI_SCOPES 6 /* the first with scopes; Linux 6.12 */
 
-/* What can be asked of one file; other rights are folders'. */
+/* Rights that apply to single files; others are for folders. */
 #define LANDLOCK_FILE_RIGHTS                                                                       \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |   \
      LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
 
-int landlock_abi(void); /* 0: there is none */
+int landlock_abi(void); /* 0 = not available */
 
-/* A new ruleset, close-on-exec, for an ABI of LANDLOCK_ABI_REFER and later. Here and below, rights
- * unknown to the kernel are ignored. */
+/* A new ruleset, close-on-exec, for ABI LANDLOCK_ABI_REFER or later. Here and below, rights unknown
+ * to the kernel are ignored. */
 int landlock_new(uint64_t handled_fs, uint64_t scoped);
-/* Gives rights below a folder, or to a file. */
+/* Grants rights below a folder, or to a file. */
 int landlock_allow(int ruleset, int path_fd, uint64_t rights);
-/* For the calling process, for good; no_new_privs must be set. */
+/* Applies to the calling process permanently; no_new_privs must be set. */
 int landlock_enter(int ruleset);

@@ -1,11 +1,10 @@
 /*
- * Everything a child needs, made ready before there is one: descriptors, the files to try, the
- * mask.
+ * Everything a child needs, prepared before it exists: descriptors, file names to try, the mask.
  *
- * The thread that calls proc_start() writes it all down, the plan, and keeps nothing of the
- * caller's; that and the child's descriptors are sent to a warden, which shares no memory with us.
- * A plan that is too long for a packet goes into a file in memory, which the warden maps. Only the
- * warden looks into it.
+ * The thread that calls proc_start() writes it to the plan, without keeping anything of the
+ * caller's. The plan and the child's descriptors are sent to a warden, which shares no memory with
+ * us. A plan that is too long for a packet goes to a memory file, which the warden maps. Only the
+ * warden reads it.
  */
 #pragma once
 
@@ -24,26 +23,26 @@ struct strv;
 
 /* In tenax. */
 struct launch {
-    char *name; /* argv[0] and the directory, for what may have to be said */
-    char *dir;  /* NULL: ours */
+    char *name; /* argv[0] and the directory, for error messages */
+    char *dir;  /* NULL = ours */
     struct buf plan;
-    int file;     /* the file in memory that holds the plan; -1: it fits into a packet */
+    int file;     /* memory file with the plan; -1 = it fits into a packet */
     int stdio[3]; /* the child's ends */
     bool confined;
     struct confine_kit kit;
 };
 
-/* Our ends. err is -1 for a pty and with merge_stderr, in is -1 when there is nothing to feed. */
+/* Our ends. err is -1 for a pty and with merge_stderr, in is -1 without input. */
 struct launch_ends {
     int in;
     int out;
     int err;
 };
 
-/* The files that a program's name may mean, in this order. */
+/* The files that a program's name may mean, in order. */
 void launch_find_program(const char *name, const char *const *envp, struct strv *ret);
-/* Whether argv[0] would be found: ERR_NOT_FOUND or ERR_DENIED. For callers that do not run it
- * themselves; otherwise the exec reports it. */
+/* Whether argv[0] can be found: ERR_NOT_FOUND or ERR_DENIED. For callers that do not run it
+ * themselves. */
 int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
@@ -58,15 +57,15 @@ void launch_release(struct launch *l);               /* the rest, too */
 struct launch_plan {
     char *const *argv;
     char *const *envp;
-    char *const *paths;            /* argv[0], looked up: tried in this order, up to NULL */
-    const char *dir;               /* NULL: where we are */
-    struct confine_image *confine; /* NULL: not confined */
+    char *const *paths;            /* argv[0] resolved: tried in this order, up to NULL */
+    const char *dir;               /* NULL = the current one */
+    struct confine_image *confine; /* NULL = not sandboxed */
     sigset_t mask;
     bool pty;
     bool tell_dir;
 };
 
-/* Waits for a launch. Its descriptors are then 0, 1 and 2, which must have been free; the plan is
- * never released. The room, aligned for anything, may become part of it. -1: none will come (errno
- * is 0), or it could not be taken. */
+/* Waits for a launch. Its descriptors then are 0, 1 and 2, which must have been free; the plan is
+ * never released. The room, aligned for any type, may become part of it. -1 if there will be none
+ * (errno is 0), or on error. */
 int launch_receive(int socket, char room[static LAUNCH_ROOM], struct launch_plan *ret);

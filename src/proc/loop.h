@@ -1,8 +1,8 @@
 /*
- * The proc thread: one epoll loop for all jobs. Private to this folder.
+ * The proc thread: one epoll loop for all jobs. For this folder only.
  *
  * Other threads send it orders through a mailbox. It starts with the first job and ends in
- * loop_stop(); after that a new job starts a new one.
+ * loop_stop(); a later job starts it again.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ enum order_what {
     ORDER_KILL,
     ORDER_KEEP,
     ORDER_RESUME,
-    ORDER_GUESTS,   /* no job: a program in the foreground has ended */
+    ORDER_GUESTS,   /* without a job: a foreground program has ended */
     ORDER_SHUTDOWN, /* no job */
 };
 
@@ -36,15 +36,15 @@ struct order {
     struct mail mail;
     enum order_what what;
     struct proc *proc; /* a reference */
-    bool obeyed;       /* START: else freeing it tells proc_start() so */
+    bool obeyed;       /* START: otherwise freeing it reports that to proc_start() */
     struct buf bytes;  /* WRITE */
     int a;             /* RESIZE: rows, SIGNAL: number */
     int b;             /* RESIZE: columns */
 };
 
 int loop_start(struct err *err); /* does nothing when it runs */
-/* Given away. To whom: the loop of a warden from the reserve; NULL: the one that runs, and freed
- * when none does. */
+/* Takes the order. to: the loop of a warden from the reserve; NULL = the running loop; if there is
+ * none, the order is freed. */
 void loop_send(struct order *order, struct mailbox *to);
 void loop_stop(void);
 

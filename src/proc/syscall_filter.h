@@ -1,10 +1,10 @@
 /*
- * The seccomp program of confined jobs: which system calls are denied, and with which errors.
+ * The seccomp filter of sandboxed jobs: which system calls are denied, with which errors.
  *
- * It closes what folders and namespaces leave open: socket families, ways to look into or steer
- * other processes, parts of the kernel that have been holes before (io_uring, userfaultfd, bpf),
- * and what would let a job undo its confinement (mounts, namespaces). Everything else is allowed:
- * what a program may need is not for us to list. Programs get an errno, never a signal.
+ * It closes what folders and namespaces leave open: socket families, access to other processes,
+ * parts of the kernel with a history of holes (io_uring, userfaultfd, bpf), and what would let a
+ * job undo its sandbox (mounts, namespaces). Everything else is allowed, since we cannot list what
+ * programs need. Programs get an errno, never a signal.
  */
 #pragma once
 
@@ -19,7 +19,6 @@ enum filter_unix {
     FILTER_UNIX_OPEN,
 };
 
-/* An array of struct sock_filter, made at the first call for each kind and kept for good. Any
- * thread. */
+/* An array of struct sock_filter, made at the first call for each kind and kept. Any thread. */
 int syscall_filter_get(enum confine_net net, enum filter_unix unix_sockets, struct str *ret,
                        struct err *err);

@@ -1,23 +1,22 @@
 /*
  * A warden: one small process per job, between tenax and the job's leader.
  *
- * It is made before there is a job for it (zygote.h), reports that it is ready, and waits for a
- * launch (launch.h); when none comes it ends. It may be asked to prepare for a confined one. When
- * its job was not confined and has left no processes or other traces, it waits for the next one.
+ * It is created before there is a job for it (zygote.h), reports that it is ready, and waits for a
+ * launch (launch.h), or ends if there is none. It may be asked to prepare for a sandboxed job. If
+ * its job was not sandboxed and has left no processes or other traces, it waits for the next one.
  *
- * It is a child subreaper, so that all leftover processes of the job, by double fork, setsid() or
- * an emptied environment, come back to this job's warden and to no other: which job a stray belongs
- * to is never guessed. It ends, or reports that it is alone, when it has no child left, which
- * proves that no process is. When tenax dies in any way, kill -9 included, its end of the socket
- * closes and the warden kills all that is below. A job that kills its own warden gains nothing:
- * tenax is a subreaper as well and kills the processes that then fall to it (loop.c).
+ * It is a child subreaper, so that all leftover processes of the job (after a double fork, setsid()
+ * or with an empty environment) become children of this job's warden and of no other: the job of a
+ * stray process is never guessed. It ends, or reports that it is alone, when it has no child left,
+ * which proves that no process is left. When tenax dies, even by kill -9, its end of the socket
+ * closes and the warden kills all processes below. A job that kills its own warden gains nothing:
+ * tenax is a subreaper as well and kills the processes that it inherits (loop.c).
  *
- * Where the leader is in the end (launch_plan.tell_dir) the warden knows because the two share
- * their working directory: whatever the leader does last, exit, exec or be killed, it is there to
- * ask. Before the next job it goes back to where it was born, with the umask of then; if its root
- * is another one, it ends.
+ * The warden shares its working directory with the leader, so it knows the leader's final directory
+ * (launch_plan.tell_dir) however the leader ends. Before the next job it returns to its original
+ * directory and umask; if its root has changed, it ends.
  *
- * The two talk in packets over a SOCK_SEQPACKET pair.
+ * Both sides exchange packets over a SOCK_SEQPACKET pair.
  */
 #pragma once
 
@@ -26,10 +25,10 @@
 
 enum warden_report_what {
     WARDEN_READY,   /* for a launch */
-    WARDEN_STARTED, /* a: pid of the leader, which has exec'ed */
+    WARDEN_STARTED, /* a: pid of the leader, after its exec */
     WARDEN_FAILED,  /* a: enum child_stage, b: errno; the warden then ends */
-    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status. Alone, the warden ends,
-                     * unless it stays */
+    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status. If alone, the warden ends,
+                       unless it stays */
 };
 
 struct warden_report {
@@ -37,16 +36,16 @@ struct warden_report {
     int warden; /* its own pid */
     int a;
     int b;
-    bool alone;         /* LEADER: no other is left */
-    bool stays;         /* LEADER: and the warden waits for another launch */
-    char dir[PATH_MAX]; /* LEADER: where it was in the end; "" unless tell_dir. Sent as far as it is
-                         * used, NUL included */
+    bool alone;         /* LEADER: no other process is left */
+    bool stays;         /* LEADER: the warden waits for another launch */
+    char dir[PATH_MAX]; /* LEADER: its final directory; "" unless tell_dir. Only the used part is
+                           sent, including NUL */
 };
 
 enum warden_order_what {
-    WARDEN_PREPARE, /* before a launch: for these namespaces (confine_enter.h) */
+    WARDEN_PREPARE, /* before a launch: for a job with these namespaces (confine_enter.h) */
     WARDEN_SIGNAL,  /* signo to the leader's group */
-    WARDEN_END,     /* SIGTERM to everybody */
+    WARDEN_END,     /* SIGTERM to all processes */
     WARDEN_KILL,    /* until no process is left */
 };
 

@@ -1,24 +1,23 @@
 /*
- * The zygote: one small, long-lived process from which every warden is made.
+ * The zygote: one small, long-lived process that creates all wardens.
  *
- * A fork costs what the forking process holds: tenax with a long conversation pays for copying its
- * page tables, and afterwards for every page it writes to. So the proc thread forks only once, when
- * it starts, and that copy, which never grows and lets go of what it does not need (shed.h), makes
- * the wardens. They are its siblings, not its
- * children (CLONE_PARENT): to tenax they are children like any other.
+ * The cost of a fork depends on the memory of the process: tenax with a long conversation would pay
+ * for copying its page tables and then for every page that it writes. So the proc thread forks
+ * once, when it starts, and that copy, which never grows and releases what it does not need
+ * (shed.h), creates the wardens. They are its siblings, not its children (CLONE_PARENT), so tenax
+ * can wait for them.
  *
- * One warden is always made ahead, the spare, so that a job starts without waiting for a fork; as
- * soon as it is taken the next one is asked for. One that comes back from its job (reserve.h) is
- * taken before it, so that commands one after the other need no fork at all. From the first
- * confined job on there is a second spare, which is in the namespaces already that such jobs need,
- * and has most of their Landlock rules: a network namespace takes longer to make than all the rest.
- * (Not the mount namespace: it would keep file systems busy.)
+ * One spare warden is always created ahead, so that a job need not wait for a fork; once it is used
+ * the next one is requested. A warden that comes back from its job (reserve.h) is used first, so
+ * that consecutive commands need no fork at all. After the first sandboxed job there is a second
+ * spare, which has already entered the namespaces for such jobs and has most of their Landlock
+ * rules, because creating a network namespace takes longer than everything else. (Not the mount
+ * namespace, which would keep file systems busy.)
  *
- * The zygote holds one descriptor, its end of a socket, and ends when tenax's end closes. It never
- * sees the specification of a job: that goes to the warden alone (launch.h). It blocks every
- * signal. A job may still kill it, or the spare, as it may kill everything of its user: then the
- * next warden is made by a new one. Jobs do not inherit later changes of tenax itself, such as
- * limits.
+ * The zygote has one descriptor, its end of a socket, and ends when tenax's end closes. It never
+ * sees a job's specification, which is sent only to the warden (launch.h). It blocks all signals. A
+ * job may kill it or the spare, like any process of its user: then the next warden is created by a
+ * new zygote. Jobs do not inherit later changes of tenax itself, such as limits.
  *
  * Proc thread only.
  */
@@ -31,15 +30,15 @@ struct err;
 struct launch;
 
 struct zygote_spare {
-    int socket;     /* our end; -1: none was asked for */
-    pid_t pid;      /* 0: unknown yet, -1: there is none */
-    bool is_late;   /* and is waited for no more */
-    int namespaces; /* flags of unshare(2): those that it prepares for */
+    int socket;     /* our end; -1 = none was requested */
+    pid_t pid;      /* 0 = unknown yet, -1 = failed */
+    bool is_late;   /* not waited for any more */
+    int namespaces; /* flags of unshare(2) that it prepares for */
 };
 
 enum zygote_spare_kind {
     ZYGOTE_PLAIN,
-    ZYGOTE_CONFINED, /* wanted as soon as its namespaces are not 0 */
+    ZYGOTE_CONFINED, /* wanted once its namespaces are not 0 */
     ZYGOTE_SPARES,
 };
 
@@ -52,9 +51,9 @@ struct zygote {
 
 /* Failure is not fatal: the next zygote_start_warden() tries again. */
 void zygote_init(struct zygote *z);
-void zygote_release(struct zygote *z); /* ends and reaps it and the spares; wardens live on */
+void zygote_release(struct zygote *z); /* ends and reaps it and the spares; other wardens remain */
 
-/* Returns the warden's pid, and our end of its socket; -1: none could be made. */
+/* Returns the warden's pid and our end of its socket; -1 on failure. */
 pid_t zygote_start_warden(struct zygote *z, const struct launch *l, int *ret_socket,
                           struct err *err);
 

@@ -1,10 +1,9 @@
 /*
- * A crew: threads for pieces of work that come again and again, mostly one at a time.
+ * A crew: reuses threads for recurring pieces of work, usually one at a time.
  *
- * Starting a thread and waiting for its end costs more than many a piece of work. crew_start()
- * hands fn(arg) to the thread that waits for work, or to a new one when there is none; all start at
- * once, and a thread that finishes while another one waits already ends. A piece of work must
- * report its own end, by mail; the crew does not.
+ * Starting and joining a thread often costs more than the work itself. crew_start() passes fn(arg)
+ * to an idle thread, or to a new one if there is none; work always starts at once, and a thread
+ * that finishes while another one is idle ends. Work must report its own end, by mail.
  */
 #pragma once
 
@@ -16,5 +15,5 @@ struct err;
 struct crew *crew_new(void);
 void crew_free(struct crew *c); /* waits for all work; NULL is fine */
 
-/* name as in thread_start(), lent until fn returns. Any thread. */
+/* name: as in thread_start(), must stay valid until fn returns. Any thread. */
 int crew_start(struct crew *c, const char *name, thread_fn fn, void *arg, struct err *err);

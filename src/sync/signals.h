@@ -1,10 +1,10 @@
 /*
- * Signals, read from one signalfd on one small thread.
+ * Signals, read from a signalfd on a small thread.
  *
- * signals_start() runs first in main(), before any other thread: it blocks INT, TERM, HUP, WINCH,
- * TSTP, CONT and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others reach fn.
- * Signals ignored at our start (nohup) stay ignored. Children get the original mask and default
- * dispositions back (proc.h).
+ * signals_start() must be the first call in main(), before any other thread: it blocks INT, TERM,
+ * HUP, WINCH, TSTP, CONT and CHLD everywhere and ignores PIPE. CHLD is left to proc, the others are
+ * passed to fn. Signals that were ignored at start (nohup) stay ignored. Children get the original
+ * mask and default dispositions (proc.h).
  */
 #pragma once
 
@@ -12,17 +12,16 @@
 
 struct err;
 
-/* fn(signo, arg) runs on the signal thread; it must not block (set a cancel token, send mail). */
+/* Runs on the signal thread and must not block (set a cancel token, send mail). */
 typedef void (*signals_fn)(int signo, void *arg);
 
 int signals_start(signals_fn fn, void *arg, struct err *err);
 void signals_stop(void);
-/* A temporary receiver that handles signals better (a screen): its function gets them all. NULL:
- * that of signals_start() again, and when this returns the other one is not running and never will.
- * Not from within either. */
+/* Redirects all signals to a temporary receiver (a screen). NULL restores that of signals_start();
+ * on return the other one is not running and will not be called. Must not be called from either. */
 void signals_divert(signals_fn fn, void *arg);
-/* An additional receiver of one signal (a pty's keeper, of WINCH). NULL: none, under the same
- * promise. */
+/* Adds a receiver of one signal (WINCH, for the owner of a pty). NULL removes it, with the same
+ * guarantee. */
 void signals_watch(int signo, signals_fn fn, void *arg);
 /* Stops the process as SIGTSTP does; returns when it is continued. Any thread. */
 void signals_suspend(void);

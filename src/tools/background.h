@@ -1,8 +1,8 @@
 /*
- * Commands that run in the background of a workspace, and what they say.
+ * Commands that run in the background of a workspace, and their output.
  *
- * Each has an id (bash_1, …) and a file that gets all of its output. The agent is notified of their
- * start and end (agent/task.h). They end with the workspace. At most 32 run at once. Any thread.
+ * Each has an id (bash_1, …) and a file with all its output. The agent is notified of their start
+ * and end (agent/task.h). They end with the workspace. At most 32 run at once. Any thread.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct workspace;
 
 struct background_started {
     char id[BACKGROUND_ID];
-    char *path; /* of the output; yours to free */
+    char *path; /* the output file; the caller frees it */
 };
 
 struct background_spec {
@@ -37,22 +37,22 @@ struct background_spec {
 int background_start(struct workspace *w, const struct background_spec *spec,
                      struct background_started *ret, struct buf *notes, struct err *err);
 
-/* A running command in the foreground may be sent here. It announces its mailbox; the mailbox gets
- * a request, and the command hands over its state, if it still can. */
+/* Lets a running foreground command be moved to the background. It announces its mailbox; the
+ * mailbox gets a request, and the command hands over its state, if it still can. */
 extern const struct mail_kind background_mail_kind;
 void background_stand_by(struct workspace *w, struct str tool_use_id, struct mailbox *mail);
 void background_stand_down(struct workspace *w, struct mailbox *mail);
-/* The command of one call, or all there are when the id is empty: returns how many were
- * notified. */
+/* Requests this for the command of one call, or for all if the id is empty; returns how many got
+ * the request. */
 size_t background_send(struct workspace *w, struct str tool_use_id);
 
-/* The state handed over, all of it taken when this succeeds; -1: it stays where it is. */
+/* Hands over the state, all of it on success; on -1 the caller keeps it. */
 struct background_handover {
     struct proc *proc;
     struct mailbox *mail;
     struct spool *spool;
-    struct sandbox_job *job; /* NULL: nothing confines it */
-    const char *dir;         /* where it began; lent, as the rest */
+    struct sandbox_job *job; /* the sandbox; or NULL */
+    const char *dir;         /* where it started; lent, like the rest */
     struct str command, what, tool_use_id;
 };
 int background_adopt(struct workspace *w, const struct background_handover *from,
@@ -61,30 +61,30 @@ int background_adopt(struct workspace *w, const struct background_handover *from
 struct background_view {
     enum task_state status;
     char *command;      /* yours to free */
-    bool has_code;      /* false: it runs, or was killed */
+    bool has_code;      /* false: it is running, or was killed */
     int code;           /* the exit code, or 128 + signal */
-    struct buf text;    /* new output, with its middle left out when it is long */
+    struct buf text;    /* new output, with the middle omitted if it is long */
     struct buf summary; /* "running", "completed", "failed with exit code 1", "killed" */
 };
 void background_view_release(struct background_view *v);
 
-/* Output since the last look; with a pattern only the lines that match, the others are skipped for
- * good. ERR_NOT_FOUND lists the ids there are, ERR_BAD_INPUT explains the problem with the
+/* Output since the last call; with a pattern only matching lines, the others are skipped
+ * permanently. ERR_NOT_FOUND lists the existing ids, ERR_BAD_INPUT explains the problem with the
  * pattern. */
 int background_look(struct workspace *w, struct str id, struct str pattern,
                     struct background_view *ret, struct err *err);
 
-/* The last max_bytes of all its output, without moving the position up to which BashOutput has
- * read. */
+/* The last max_bytes of all output, without changing the position up to which BashOutput has read.
+ */
 int background_tail(struct workspace *w, struct str id, size_t max_bytes, struct buf *ret,
                     size_t *ret_total, struct err *err);
 
-/* How many run, their descriptions for the user (names may be NULL), and when the newest of them
- * began (clock_mono_ms()). */
+/* How many are running, their descriptions for the user (names may be NULL), and the start of the
+ * newest (clock_mono_ms()). */
 size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_began_ms);
 
-/* All there are, in the order they began, also those that are over: how many. Everything is lent
- * for the call. */
+/* All commands in the order they started, including ended ones; returns how many. Rows are valid
+ * during the call. */
 struct background_row {
     const char *id;
     struct str command;
@@ -95,7 +95,7 @@ struct background_row {
 size_t background_each(struct workspace *w, void (*fn)(void *arg, const struct background_row *row),
                        void *arg);
 
-/* Returns at once; it gets SIGTERM, then SIGKILL. Appends the summary when it was over already. */
+/* Returns at once; sends SIGTERM, then SIGKILL. Appends the summary if it had already ended. */
 int background_kill(struct workspace *w, struct str id, struct buf *ret_was_over, struct err *err);
-/* All of them get SIGKILL at once: they cannot do anything more. */
+/* Sends SIGKILL to all of them at once, so that they cannot do anything more. */
 void background_kill_all(struct workspace *w);

@@ -1,8 +1,8 @@
 /*
- * The beginning and the end of a text of any length, with the size of the part between.
+ * Keeps the head and tail of a text of any length, and the size of the part between.
  *
- * Up to head_max + tail_max bytes are kept whole; of a longer text the first and the last ones, cut
- * at line ends where there are some. One thread.
+ * Up to head_max + tail_max bytes are kept as they are; of a longer text the first and last ones,
+ * cut at line ends if possible. One thread.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 struct clip {
     size_t tail_max;
     struct buf head;
-    struct buf tail; /* at times up to twice as long as asked for */
+    struct buf tail; /* temporarily up to twice the limit */
     size_t total;    /* bytes in all */
     size_t lines;    /* ends of lines in all */
 };
@@ -23,9 +23,10 @@ struct clip {
 void clip_init(struct clip *c, size_t head_max, size_t tail_max);
 void clip_release(struct clip *c);
 void clip_add(struct clip *c, struct str text);
-bool clip_is_whole(const struct clip *c, size_t more); /* nothing left out, also with more bytes */
-struct str clip_last(const struct clip *c, size_t max, size_t lines); /* lent: for showing */
+/* whether nothing is omitted, even with `more` bytes */
+bool clip_is_whole(const struct clip *c, size_t more);
+struct str clip_last(const struct clip *c, size_t max, size_t lines); /* lent, for display */
 
-/* The text. When a part was left out, a line says how much, and where all of it is (path NULL:
+/* Writes the text. If a part is omitted, a line says how much, and where all of it is (path NULL =
  * nowhere). */
 void clip_write(const struct clip *c, const char *path, struct buf *ret);

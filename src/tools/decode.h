@@ -1,8 +1,7 @@
 /*
- * Bytes of a file as UTF-8: honors a byte order mark, and puts U+FFFD for invalid characters.
- *
- * The replacements are those of the Encoding Standard (one for each longest beginning of a
- * character that does not go on), which are also ripgrep's.
+ * Decodes bytes of a file to UTF-8: honors a byte order mark, and replaces invalid characters by
+ * U+FFFD, following the Encoding Standard (one for each maximal prefix of a character), like
+ * ripgrep.
  */
 #pragma once
 

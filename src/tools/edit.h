@@ -1,5 +1,5 @@
 /*
- * What Edit and MultiEdit share: replacements in one file, one after the other, all or none.
+ * Shared by Edit and MultiEdit: replacements in one file, one after the other, all or none.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct tool_result;
 /* From {old_string, new_string, replace_all}. */
 struct edit edit_from(const struct json *args);
 
-/* Fills ret's text and data. An old string that is empty makes a new file or fills an empty one;
- * only the first edit may have it. only_look: nothing is changed or said when it could be. */
+/* Fills ret's text and data. An empty old string creates a file or fills an empty one; only the
+ * first edit may have it. only_look: only checks whether it would succeed. */
 int edit_file(struct tool_call *call, const struct edit *edits, size_t count, bool only_look,
               struct tool_result *ret, struct err *err);

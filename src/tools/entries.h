@@ -1,6 +1,5 @@
 /*
- * The rows and the words of all tools; for src/tools only. The words are made from the .md files by
- * the build.
+ * Rows and texts of all tools; for src/tools only. The texts are generated from the .md files.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
- * Jupyter notebooks (.ipynb, nbformat 4): read for the model, and edited as text.
+ * Jupyter notebooks (.ipynb, nbformat 4): shown to the model, and edited as text.
  *
- * An edit replaces only the bytes of what it changes, so key order, indentation and everything that
- * is not known here stay as they are.
+ * An edit replaces only the bytes of what it changes, so key order, indentation and unknown members
+ * stay as they are.
  */
 #pragma once
 
@@ -19,19 +19,19 @@ struct tool_result;
 
 struct notebook {
     struct arena arena;
-    struct str text; /* must outlive it */
+    struct str text; /* must stay valid */
     const struct json *root;
     const struct json *cells;
-    bool has_ids; /* cells of this version carry one */
+    bool has_ids; /* cells of this version have ids */
     char unit[9]; /* of indentation; empty with is_flat */
     bool is_flat; /* written on one line */
 };
 
-/* ERR_BAD_INPUT when it is no JSON or no notebook of version 4. */
+/* ERR_BAD_INPUT if it is not JSON or not a notebook of version 4. */
 int notebook_parse(struct notebook *nb, struct str text, struct err *err);
 void notebook_release(struct notebook *nb);
 
-/* The cell with this id, or the n-th for "cell-n" (from 0); NULL when there is none. */
+/* The cell with this id, or for "cell-n" the n-th from 0; NULL if there is none. */
 const struct json *notebook_find(const struct notebook *nb, struct str id, size_t *ret_index);
 void cell_add_source(const struct json *cell, struct buf *ret);
 
@@ -41,16 +41,16 @@ struct notebook_change {
         NOTEBOOK_INSERT,
         NOTEBOOK_DELETE
     } mode;
-    const struct json *cell; /* INSERT: after this one, or at the start when NULL */
-    const char *type;        /* "code" or "markdown"; REPLACE: NULL keeps it */
+    const struct json *cell; /* INSERT: after this one, or at the start if NULL */
+    const char *type;        /* "code" or "markdown"; REPLACE: NULL = unchanged */
     struct str source;
 };
 
-/* Appends the changed text. A code cell whose source is replaced loses its outputs: they are no
- * longer true. ret_id: the id of an inserted cell, when cells have one. */
+/* Appends the changed text. A code cell whose source is replaced loses its outputs, which are
+ * outdated. ret_id: the id of an inserted cell, if cells have ids. */
 int notebook_edit(const struct notebook *nb, const struct notebook_change *change,
                   struct buf *ret_text, struct buf *ret_id, struct err *err);
 
-/* The cells for a model: sources, then outputs as text; pictures of outputs (ten at most) go into
- * ret->images. What would pass max_bytes is left out, and said. */
+/* Writes the cells for a model: sources, then outputs as text; images in outputs (ten at most) go
+ * to ret->images. What exceeds max_bytes is omitted, with a note. */
 void notebook_show(const struct notebook *nb, size_t max_bytes, struct tool_result *ret);

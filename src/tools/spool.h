@@ -1,7 +1,7 @@
 /*
- * The output of one command: plain text (plain.h) without keys (base/secret.h), its beginning and
- * end for the model (clip.h), all of it in a file when that is not the whole, while the command
- * runs. Memory stays the same however much comes. At most 256 MB go to the file; the rest is
+ * The output of one command: plain text (plain.h) with secrets masked (base/secret.h), its head and
+ * tail for the model (clip.h), and all of it in a file if that is not everything, written while the
+ * command runs. Memory use is constant. At most 256 MB are written to the file; the rest is
  * counted. One thread.
  */
 #pragma once
@@ -23,22 +23,22 @@ struct workspace;
 
 struct spool {
     struct plain plain;
-    struct buf open; /* the end of what came, while it may be the beginning of a key */
+    struct buf open; /* the end of the text so far, which may be the start of a secret */
     struct clip clip;
     struct workspace *workspace; /* lent */
-    char *name;                  /* of the file, without its ending */
-    struct buf path;             /* empty while there is none */
+    char *name;                  /* of the file, without extension */
+    struct buf path;             /* empty if there is no file */
     int fd;                      /* -1: none */
     size_t written;
-    size_t lost;       /* bytes over SPOOL_MAX_FILE, or that could not be written */
-    bool has_failed;   /* there is no file, or it cannot grow */
+    size_t lost;       /* bytes beyond SPOOL_MAX_FILE, or that could not be written */
+    bool has_failed;   /* the file cannot be created or cannot grow */
     struct buf reason; /* why */
 };
 
 void spool_init(struct spool *s, struct workspace *w, struct str name);
 void spool_release(struct spool *s);              /* the file stays */
-int spool_open(struct spool *s, struct err *err); /* makes the file now, with what came so far */
-void spool_move(struct spool *dst, struct spool *src); /* src has nothing left to release */
+int spool_open(struct spool *s, struct err *err); /* creates the file now, with the text so far */
+void spool_move(struct spool *dst, struct spool *src); /* src need not be released afterwards */
 void spool_feed(struct spool *s, struct str bytes);
 void spool_end(struct spool *s);
-void spool_write(const struct spool *s, struct buf *ret); /* what the model is shown */
+void spool_write(const struct spool *s, struct buf *ret); /* the text for the model */

@@ -1,10 +1,9 @@
 /*
- * "Did you mean", for a path that is not there.
+ * "Did you mean" for a path that does not exist.
  *
- * Looked at, in this order: the same path below the working folders (a wrong idea of where one is),
- * a name like it in the same folder (typing, letter case, another extension), the same name
- * elsewhere below the working folders. Bounded: at most 20,000 names are read. For a dangling link
- * its target is named.
+ * Checks, in this order: the same path below the working directories, a similar name in the same
+ * folder (typing error, case, extension), the same name elsewhere below the working directories.
+ * Reads at most 20,000 names. For a dangling link it names the target.
  */
 #pragma once
 

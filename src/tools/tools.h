@@ -7,5 +7,5 @@
 
 struct tool_entry;
 
-/* In the order the model sees them; NULL-terminated. */
+/* In the order in which the model sees them; NULL-terminated. */
 const struct tool_entry *const *tools_table(void);

@@ -1,11 +1,11 @@
 /*
- * Globs over paths, in ripgrep's dialect: ? * ** [a-z] [!x] {a,b} and \ before any of them.
+ * Path globs in ripgrep's dialect: ? * ** [a-z] [!x] {a,b} and \ before any of them.
  *
- * `*` and `?` stay inside one folder, `**` between slashes is any number of folders, a class never
- * matches a slash. A pattern without a slash (but at its end) is about names at any depth; with
- * one it is about whole paths. Braces nest. Matching takes time proportional to pattern times path
- * for each of the at most GLOB_MATCH_MAX_FORMS patterns the braces stand for. A parsed glob never
- * changes: threads share it.
+ * `*` and `?` do not match slashes, `**` between slashes matches any number of folders, a class
+ * never matches a slash. A pattern without a slash (except at its end) applies to names at any
+ * depth; with one, to whole paths. Braces nest. Matching takes time proportional to pattern times
+ * path for each of the at most GLOB_MATCH_MAX_FORMS patterns that braces expand to. A parsed glob
+ * is immutable and may be shared.
  */
 #pragma once
 
@@ -24,5 +24,5 @@ struct glob_match;
 int glob_match_parse(struct str pattern, struct glob_match **ret, struct err *err);
 void glob_match_free(struct glob_match *g);
 
-/* path: relative to where the pattern stands, without "./" and without a slash at either end. */
+/* path: relative to the pattern's folder, without "./" and without a slash at either end. */
 bool glob_match_fits(const struct glob_match *g, struct str path);

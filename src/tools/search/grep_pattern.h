@@ -1,12 +1,12 @@
 /*
- * The pattern of a search, compiled, and how lines that match it are found.
+ * The compiled pattern of a search, and finding the lines that match it.
  *
  * One dialect, PCRE2, with ripgrep's settings: UTF-8 and Unicode properties, `^` and `$` at lines.
- * A pattern is compiled once and shared by threads; each has its own struct grep_matcher. Text is
- * valid UTF-8; plain ASCII is matched by a second, faster program of the same meaning.
+ * A pattern is compiled once and shared by threads; each has its own struct grep_matcher. Text must
+ * be valid UTF-8; plain ASCII is matched by a second, faster program with the same meaning.
  *
- * Matching one line has a limit on backtracking: a pattern that passes it fails with ERR_TOO_BIG
- * instead of running for years.
+ * Backtracking is limited per line: a pattern that exceeds the limit fails with ERR_TOO_BIG instead
+ * of running for years.
  */
 #pragma once
 
@@ -25,24 +25,23 @@ int grep_pattern_new(struct str pattern, bool caseless, bool multiline, struct g
                      struct err *err);
 void grep_pattern_free(struct grep_pattern *p);
 void grep_pattern_freep(struct grep_pattern **p);            /* for CLEANUP() */
-bool grep_pattern_has_newline(const struct grep_pattern *p); /* it asks for \n */
+bool grep_pattern_has_newline(const struct grep_pattern *p); /* it matches \n explicitly */
 
 struct grep_matcher *grep_matcher_new(const struct grep_pattern *p);
 void grep_matcher_free(struct grep_matcher *m);
 
-/* Any bytes: false when no part of them can match, whatever their encoding, as long as ASCII is
- * itself in it. Fast. */
+/* False if no part of these bytes can match, in any encoding where ASCII is ASCII. Fast. */
 bool grep_matcher_may_match(struct grep_matcher *m, struct str bytes);
 
-/* A new text. It stays where it is until the next one. */
+/* Sets a new text, which must stay valid until the next one. */
 void grep_matcher_text(struct grep_matcher *m, struct str text, bool is_ascii);
 
 struct grep_span {
     size_t start, end;
 };
 
-/* The next line, at or after `from` (the start of a line), that matches; without its newline. 1, 0
- * when there is none, or -1. */
+/* The next matching line at or after `from` (the start of a line), without its newline. 1, 0 if
+ * there is none, or -1. */
 int grep_matcher_line(struct grep_matcher *m, size_t from, struct grep_span *ret, struct err *err);
 
 /* The next match at or after `from`, wherever it ends. */

@@ -1,10 +1,10 @@
 /*
- * What a search has found, from all its threads, put in order and written for the model.
+ * Collects the results of a search from all its threads, sorts them and writes them for the model.
  *
- * Lines and counts are sorted by path, part by part; files newest first. Memory is bounded: the
- * answer shows at most `want` lines, so when much more than that has come in, lines that can no
- * longer be among them are dropped, and later files need not be searched (grep_results_wants()).
- * The answer is the same whatever order threads deliver in.
+ * Lines and counts are sorted by path, component by component; files newest first. Memory is
+ * limited: the answer shows at most `want` lines, so once many more have arrived, lines that cannot
+ * be among them are dropped, and later files need not be searched (grep_results_wants()). The
+ * answer does not depend on the order in which threads deliver.
  */
 #pragma once
 
@@ -24,23 +24,23 @@ void grep_results_free(struct grep_results *r);
 
 /* Any thread. */
 bool grep_results_wants(struct grep_results *r, const char *path);
-void grep_results_add(struct grep_results *r, struct grep_found *found); /* takes it over */
+void grep_results_add(struct grep_results *r, struct grep_found *found); /* takes ownership */
 void grep_results_fault(struct grep_results *r, const char *path, const char *why);
 
-/* When all threads are done. `prefix` goes before each path. */
+/* After all threads are done. `prefix` is put before each path. */
 struct grep_page {
     size_t skip;
     size_t limit;
-    size_t max_bytes; /* the page ends before this */
+    size_t max_bytes; /* limit of the page */
     struct str prefix;
-    bool gaps; /* CONTENT with context: "--" stands between files too */
+    bool gaps; /* CONTENT with context: "--" also between files */
 };
 struct grep_summary {
     size_t files;   /* that match */
-    size_t matches; /* in all of them: GREP_COUNT */
+    size_t matches; /* of all files: GREP_COUNT */
     size_t shown;   /* lines, or files */
-    size_t left;    /* that could follow on the next page; a lower bound when `more` */
-    bool more;      /* there are more than were kept */
+    size_t left;    /* for the next pages; a lower bound if `more` */
+    bool more;      /* there were more than could be kept */
     size_t faults;  /* files that could not be searched */
 };
 void grep_results_write(struct grep_results *r, const struct grep_page *page, struct buf *ret,

@@ -1,11 +1,11 @@
 /*
- * A few literal strings, looked for all at once: the cheap question a search asks of every file
- * before the expensive one.
+ * Searches for several literal strings at once: a cheap test for every file before the expensive
+ * one.
  *
- * literals_find() gives the first place where any of them stands. Each is found by its two rarest
- * bytes, sixteen places at a time where the machine can. A set remembers per string where it was
- * last seen in a text, so going through a text costs one pass per string, however many there are to
- * find. The set is shared; the remembered places are in struct literal_scan, one per thread.
+ * literals_find() returns the first place where any of them occurs. Each is found by its two rarest
+ * bytes, sixteen places at a time if the machine supports it. For each string the last known place
+ * in the text is remembered, so that going through a text costs one pass per string. The set is
+ * shared; the remembered places are in struct literal_scan, one per thread.
  */
 #pragma once
 
@@ -25,22 +25,22 @@ struct literal {
 
 struct literals {
     struct literal items[LITERALS_MAX];
-    size_t count;  /* 0: every place is as good as any other */
+    size_t count;  /* 0 = any place matches */
     bool caseless; /* ASCII letters only */
 };
 
 struct literal_scan {
-    const char *text; /* what the places are about */
+    const char *text; /* the text that the places refer to */
     size_t next[LITERALS_MAX];
 };
 
-/* Longer ones are cut; false when there are too many. */
+/* Longer ones are truncated; false if there are too many. */
 bool literals_add(struct literals *l, struct str s);
 
-/* How well a literal tells places apart: higher is better, 0 is not worth the search. */
+/* How selective a literal is: higher is better, 0 is useless. */
 size_t literal_worth(struct str s);
 
 /* The first place at or after from, or text.len. Set scan->text to NULL before a new text; within
- * one, from only grows. */
+ * one, from must not decrease. */
 size_t literals_find(const struct literals *l, struct literal_scan *scan, struct str text,
                      size_t from);

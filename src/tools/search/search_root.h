@@ -1,5 +1,5 @@
 /*
- * Where a search begins: the `path` argument of Glob and Grep, resolved and looked at.
+ * The start of a search: resolves and checks the `path` argument of Glob and Grep.
  */
 #pragma once
 
@@ -14,25 +14,25 @@ struct tool_call;
 struct walk_report;
 
 struct search_root {
-    char *path; /* absolute, as it was named */
-    char *real; /* where that led to when it was permitted: the folder to search */
+    char *path; /* absolute, as given */
+    char *real; /* where that led when it was permitted: the folder to search */
     bool is_file;
 };
 
-/* path empty: the working directory. ERR_NOT_FOUND comes with a "did you mean"; ERR_BAD_INPUT when
- * it is neither a folder nor (with files) a regular file. */
+/* path empty: the working directory. ERR_NOT_FOUND comes with a suggestion; ERR_BAD_INPUT if it is
+ * neither a folder nor (with files) a regular file. */
 int search_root(const struct tool_call *call, struct str path, bool files, struct search_root *ret,
                 struct err *err);
 void search_root_release(struct search_root *r);
 
-/* What goes before a path below root to make it one the model can use: nothing for the working
- * directory, "src/" below it, "/usr/include/" elsewhere. */
+/* The prefix that makes a path below root usable for the model: empty for the working directory,
+ * "src/" below it, "/usr/include/" elsewhere. */
 void search_prefix(const struct tool_call *call, const char *root, struct buf *ret);
 
 bool search_respects_git(const struct tool_call *call); /* setting respectGitignore */
 
-/* "*.c", ".github/x", "{.a,b}/x": a part of it begins with a dot. */
+/* "*.c", ".github/x", "{.a,b}/x": whether a part of it begins with a dot. */
 bool search_names_hidden(struct str glob);
 
-/* Sentences about omissions, if any; each on a separate line. */
+/* Appends sentences about omissions, if any, one per line. */
 void search_explain(const struct walk_report *r, struct buf *ret);

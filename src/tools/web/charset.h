@@ -1,9 +1,9 @@
 /*
- * Text from the web, whatever its encoding, as UTF-8.
+ * Converts web text of any encoding to UTF-8.
  *
- * Known: UTF-8, UTF-16 of both orders, and windows-1252, which is also what ISO-8859-1 and ASCII
- * mean on the web. A byte order mark beats the label of the header, that beats a <meta>; without
- * any of them text is UTF-8 if it can be, else windows-1252. Pure; any thread.
+ * Supports UTF-8, UTF-16 in both orders, and windows-1252, which is also what ISO-8859-1 and ASCII
+ * mean on the web. A byte order mark takes precedence over the header's label, and that over a
+ * <meta>; without any, text is UTF-8 if it is valid, else windows-1252. Pure; any thread.
  */
 #pragma once
 
@@ -14,10 +14,9 @@
 
 struct buf;
 
-/* label: of the content type's charset, or empty. is_html: look for a <meta>. Bytes that mean
- * nothing become U+FFFD. False when the label names an encoding that is not known; then the text is
- * read as UTF-8. */
+/* label: from the content type's charset, or empty. is_html: look for a <meta>. Invalid bytes
+ * become U+FFFD. False if the label is unknown; the text is then read as UTF-8. */
 bool charset_to_utf8(struct str bytes, struct str label, bool is_html, struct buf *ret);
 
-/* What a byte means in windows-1252; U+FFFD when nothing. */
+/* The character of a byte in windows-1252; U+FFFD if there is none. */
 uint32_t charset_1252(unsigned char byte);

@@ -1,6 +1,6 @@
 /*
- * HTML's tokens, for html.c only: text, tags with the few attributes that matter here, and skipped
- * parts (comments, declarations). Slices of the page; nothing is decoded.
+ * HTML tokens, for html.c only: text, tags with the few relevant attributes, and skipped parts
+ * (comments, declarations). Slices of the page; nothing is decoded.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ struct html_tag {
     bool is_hidden;
 };
 
-/* The tag at s.ptr[0] == '<'. Returns its length, or 0 when this '<' is only text. What has no end
- * reaches to the end of s. */
+/* Reads the tag at s.ptr[0] == '<'. Returns its length, or 0 if this '<' is text. An unclosed tag
+ * extends to the end of s. */
 size_t html_tag_read(struct str s, struct html_tag *ret);
 
-/* The length of what stands before the end tag of an element whose content is not HTML. */
+/* Length of the content before the end tag of an element whose content is not HTML. */
 size_t html_raw_len(struct str s, struct str name);

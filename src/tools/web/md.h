@@ -1,11 +1,11 @@
 /*
- * Markdown, written from a stream of text and structure.
+ * Writes markdown from a stream of text and structure.
  *
- * Callers say what comes: text, a break, the start and end of lists, quotes, spans, code blocks,
- * tables. White space is owed, not written, until text follows: so blocks are parted by exactly one
- * blank line however many elements ask for it, and nothing empty leaves a trace. What needs its end
- * known (a link around text, a fence longer than any in the code, a table cell on one line) is put
- * in place when it closes. Ends that have no start are ignored. For html.c only.
+ * The caller reports what comes next: text, a break, the start and end of lists, quotes, spans,
+ * code blocks, tables. White space is written only when text follows, so that blocks are separated
+ * by exactly one blank line, and empty elements leave no trace. What depends on the end (a link
+ * around text, a fence longer than any in the code, a table cell on one line) is inserted when it
+ * closes. Ends without a start are ignored. For html.c only.
  */
 #pragma once
 
@@ -31,10 +31,10 @@ enum md_span {
 struct md {
     struct buf *out;
     size_t start;          /* where our text begins in out */
-    unsigned owed;         /* newlines before the next text: 0 to 2 */
+    unsigned owed;         /* newlines to write before the next text: 0 to 2 */
     unsigned fresh;        /* newlines written since the last text */
     bool space;            /* a space is owed */
-    unsigned heading;      /* level of the heading we are in, or 0 */
+    unsigned heading;      /* level of the open heading, or 0 */
     bool heading_is_owed;  /* its '#' */
     bool item_is_owed;     /* the marker of a list item */
     const char *lead_owed; /* before the next text: ": " of a definition; or NULL */
@@ -101,7 +101,8 @@ void md_cell(struct md *m);
 void md_cell_end(struct md *m);
 void md_row_end(struct md *m);
 void md_table_end(struct md *m);
-/* What follows does not fit into a cell: the tables it is in are written as blocks from here. */
+/* The following content does not fit into a cell: the enclosing tables are written as blocks from
+ * here on. */
 void md_spread_tables(struct md *m);
 
 void md_end(struct md *m); /* closes open elements */

@@ -1,5 +1,5 @@
 /*
- * Pages that WebFetch has read lately: 15 minutes, 4 MB per workspace, the oldest go first. For
+ * Cache of pages that WebFetch has read: 15 minutes, 4 MB per workspace, oldest dropped first. For
  * src/tools only. Any thread.
  */
 #pragma once
@@ -11,6 +11,6 @@
 struct buf;
 struct workspace;
 
-/* Appends the text that was put under this address. */
+/* Appends the text stored for this URL. */
 bool page_cache_get(struct workspace *w, struct str url, struct buf *ret);
 void page_cache_put(struct workspace *w, struct str url, struct str text);
