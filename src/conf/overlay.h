@@ -1,5 +1,5 @@
 /*
- * Settings that a client brings while a session runs: documents whose null takes something away.
+ * Settings set by a client during a session: documents in which null removes a value.
  */
 #pragma once
 
@@ -9,11 +9,12 @@ struct buf;
 struct err;
 struct json;
 
-/* The members of `change` in the place of those that `old` (an object, or empty) has; a null takes
- * one away. Below the first level nulls are left out. ERR_BAD_INPUT: no object. */
+/* Replaces members of `old` (an object, or empty) by those of `change`; null removes one. Below the
+ * first level nulls are dropped. ERR_BAD_INPUT: not an object. */
 int overlay_merge(struct str old, const struct json *change, struct buf *ret, struct err *err);
 
-/* Every value of `change` and every null, by its dotted key: value NULL. Stops at the first that
- * fails. ERR_BAD_INPUT: no object, or a name with a dot in it, which no dotted key can say. */
+/* Calls fn for every value and every null (value NULL) of `change` with its dotted key; stops at
+ * the first failure. ERR_BAD_INPUT: not an object, or a name with a dot, which no dotted key can
+ * express. */
 typedef int (*overlay_fn)(void *arg, const char *key, const struct json *value, struct err *err);
 int overlay_each(const struct json *change, overlay_fn fn, void *arg, struct err *err);

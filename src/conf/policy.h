@@ -1,7 +1,8 @@
 /*
- * Settings of a program that embeds tenax, for the managed level: they can forbid and never permit.
+ * Settings of a program that embeds tenax, at the managed level: they can forbid, but never permit.
  *
- * A row of policy.c says what a key must be to count; everything else is left out and named.
+ * A row of policy.c says which values of a key are accepted; everything else is dropped and
+ * reported.
  */
 #pragma once
 
@@ -10,6 +11,6 @@ struct err;
 struct json;
 struct strv;
 
-/* ERR_BAD_INPUT: no object. ret: the settings that count, an object. */
+/* ERR_BAD_INPUT: not an object. ret: the accepted settings, an object. */
 int policy_filter(const struct json *settings, struct buf *ret, struct strv *ret_dropped,
                   struct err *err);

@@ -1,17 +1,17 @@
 /*
- * The changes made by a command, found in the upper layers of the overlays it ran in.
+ * The changes made by a command, found in the upper layers of the overlays that it ran in.
  *
- * A trial (trial.h) runs a command so that all it writes goes to private layers. effects_find()
- * compares these with the lower layers and lists each difference; effects_write() describes them,
- * with the diff of text files, for questions, hooks and reports; effects_apply() applies exactly
- * these changes, and only while everything is as it was when they were found.
+ * A trial run (trial.h) directs all writes of a command to private layers. effects_find() compares
+ * these with the lower layers and lists each difference; effects_write() describes them, with the
+ * diff of text files, for questions, hooks and reports; effects_apply() applies exactly these
+ * changes, and only while everything is as it was when they were found.
  *
- * Applying goes file by file. A new or changed file is put in place by rename, so that at every
+ * Changes are applied file by file. A new or changed file is renamed into place, so that at every
  * moment it is either the old or the new one; deletions come last. Folders on the way are opened
- * without following links. Before the first step the list is stored (effects_settle()), so that
- * after a kill the next start can report which changes were made.
+ * without following links. Before the first step the list is written to a journal
+ * (effects_settle()), so that after a kill the next start can report which changes were made.
  *
- * Any thread, one at a time; waits for the disk.
+ * Any thread, one at a time; reads and writes the disk.
  */
 #pragma once
 
@@ -31,22 +31,22 @@ struct workspace;
 
 #define EFFECTS_MAX ((size_t)100000)
 #define EFFECTS_MAX_DEPTH 200
-#define EFFECTS_SHOWN ((size_t)200) /* described one by one */
+#define EFFECTS_SHOWN ((size_t)200) /* described individually */
 
-/* A folder that was seen through an overlay, and where its changes are. */
+/* A folder that the job saw through an overlay, and the folder with its changes. */
 struct effects_layer {
     char *at, *upper;
 };
 
 enum effect_change {
     EFFECT_CREATED,
-    EFFECT_MODIFIED, /* its content; mode and owner perhaps, too */
-    EFFECT_MODE,     /* mode or owner alone */
-    EFFECT_TOUCHED,  /* its time alone */
+    EFFECT_MODIFIED, /* content, possibly also mode and owner */
+    EFFECT_MODE,     /* only mode or owner */
+    EFFECT_TOUCHED,  /* only its time */
     EFFECT_DELETED,
 };
 
-/* What a folder holds, so that it shows whether that has changed. */
+/* A fingerprint of a folder's contents, to detect changes. */
 struct effect_inside {
     size_t files;
     uint64_t sum;
@@ -55,20 +55,20 @@ struct effect_inside {
 struct effect {
     enum effect_change change;
     char *path;             /* absolute */
-    char *upper;            /* the new file; NULL: deleted */
-    char *from;             /* created: this one was deleted, and is the same; NULL: none was */
-    bool is_told_elsewhere; /* by the effect whose `from` it is, or its folder */
-    bool is_protected;      /* it decides what programs run, or one below a folder that goes does */
-    struct stat was;        /* st_mode 0: there was nothing */
+    char *upper;            /* the new file; NULL = deleted */
+    char *from;             /* for a created file: a deleted one with the same content; or NULL */
+    bool is_told_elsewhere; /* covered by the effect whose `from` it is, or by its folder */
+    bool is_protected;      /* it, or a file below a deleted folder, determines what programs run */
+    struct stat was;        /* st_mode 0 = did not exist */
     struct stat now;        /* of upper */
-    struct effect_inside inside; /* of a folder that was there and goes */
+    struct effect_inside inside; /* of an existing folder that is deleted */
 };
 
 struct effects {
-    VEC(struct effect) list; /* a folder stands before its contents */
+    VEC(struct effect) list; /* folders before their contents */
     VEC(struct effects_layer) layers;
-    struct timespec since; /* what has changed below after this is not as the command found it */
-    size_t optional;       /* changes that are left out: caches that programs write unasked */
+    struct timespec since; /* later changes below are not as the command found them */
+    size_t optional;       /* changes that are omitted: caches that programs write implicitly */
 };
 
 #define EFFECTS_INIT                                                                               \
@@ -77,8 +77,8 @@ struct effects {
     }
 void effects_release(struct effects *e);
 
-/* Below layers, which are copied. ERR_TOO_BIG, ERR_CANCELLED, ERR_IO, ERR_UNSUPPORTED for what
- * cannot be applied (devices). */
+/* The layers are copied. ERR_TOO_BIG, ERR_CANCELLED, ERR_IO, ERR_UNSUPPORTED for what cannot be
+ * applied (devices). */
 int effects_find(const struct effects_layer *layers, size_t count, struct cancel *cancel,
                  struct effects *ret, struct err *err);
 
@@ -89,8 +89,8 @@ void effects_write(const struct effects *e, struct buf *ret);
 /* "create 2 files, change 1 file, delete 3 files" */
 void effects_summary(const struct effects *e, struct buf *ret);
 
-/* What lies below a folder that goes, each by its absolute path, until fn returns false. Nothing
- * for other effects. */
+/* Calls fn with the absolute path of everything below a deleted folder, until it returns false.
+ * Does nothing for other effects. */
 typedef bool (*effects_gone_fn)(void *arg, const char *path);
 void effects_each_gone(const struct effect *e, effects_gone_fn fn, void *arg);
 
@@ -99,11 +99,11 @@ void effects_look_inside(const char *folder, struct effect_inside *ret);
 bool effects_is_same_file(const char *one, const char *other, const struct stat *a,
                           const struct stat *b);
 
-/* id: a word that no other apply uses, part of temporary names. journal: a file that is written
- * before the first step and removed after the last. ERR_BUSY: something is not as it was when the
- * command ran: nothing was done, or not all. Other errors: the rest was not done, and the text says
- * how many were. */
+/* id: unique, part of temporary names. journal: a file written before the first step and removed
+ * after the last. ERR_BUSY: something is not as it was when the command ran: nothing, or not
+ * everything, was applied. On other errors the rest was not applied, and the text says how many
+ * were. */
 int effects_apply(struct effects *e, const char *journal, const char *id, struct err *err);
-/* Reads a leftover journal: which changes were made. Removes it, with temporary files. A line each
- * is added to ret. */
+/* Reads a leftover journal to see which changes were made, and removes it with its temporary files.
+ * Appends a line for each to ret. */
 void effects_settle(const char *journal, struct strv *ret);

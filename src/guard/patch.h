@@ -1,10 +1,10 @@
 /*
- * What changed between two texts, by lines: the structuredPatch of results, and the lines a model
- * is shown after an edit.
+ * The line-based difference of two texts: the structuredPatch of results, and the lines shown to a
+ * model after an edit.
  *
- * A change of a few hundred lines is minimal (Myers). A larger one is first cut into pieces at
- * lines that occur once on both sides; a piece that is still too different counts as replaced
- * whole. So the work is bounded: two unrelated texts of 10,000 lines take some milliseconds.
+ * A change of a few hundred lines is minimal (Myers). A larger one is first split at lines that
+ * occur once on both sides; a piece that is still too different counts as replaced as a whole. So
+ * the work is limited: two unrelated texts of 10,000 lines take some milliseconds.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct buf;
 struct jw;
 
 struct patch_hunk {
-    size_t old_at, old_len; /* lines, from 0, with their context */
+    size_t old_at, old_len; /* lines, from 0, including context */
     size_t new_at, new_len;
 };
 
@@ -28,7 +28,7 @@ struct patch {
     VEC(struct patch_hunk) hunks;
 };
 
-/* Both texts must outlive the patch. context: unchanged lines kept around a change. */
+/* Both texts must outlive the patch. context: number of unchanged lines around a change. */
 void patch_make(struct patch *p, struct str old, struct str new, size_t context);
 void patch_release(struct patch *p);
 

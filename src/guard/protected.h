@@ -1,6 +1,6 @@
 /*
- * Files that decide what programs run: no mode but bypassPermissions and no rule lets a call write
- * them without asking.
+ * Protected files, which determine what programs run: writing them needs the user's approval in
+ * every mode but bypassPermissions, and no rule can grant it.
  */
 #pragma once
 
@@ -8,5 +8,5 @@
 
 #include "base/str.h"
 
-/* path: absolute, without . and .. */
+/* path: absolute, without . and ... */
 bool protected_path(struct str path);

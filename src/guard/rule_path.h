@@ -1,8 +1,8 @@
 /*
- * Path specifiers of rules: patterns in the style of .gitignore, anchored.
+ * Path specifiers of rules: anchored patterns like in .gitignore.
  *
- * "*" and "?" stay within one name, "**" crosses folders, a pattern that matches a folder matches
- * all below it. Without a slash a name matches at any depth below its anchor.
+ * "*" and "?" do not match slashes, "**" does; a pattern that matches a folder matches everything
+ * below. Without a slash a name matches at any depth below its anchor.
  */
 #pragma once
 
@@ -15,13 +15,13 @@ struct arena;
 struct err;
 
 struct rule_path {
-    struct str base;    /* folder of the anchor, without a slash at its end; "" is the root */
-    struct str real;    /* the same with links followed ... */
-    bool is_linked;     /* ... when that is another */
-    struct str pattern; /* below it; empty: the folder itself */
+    struct str base;    /* folder of the anchor, without trailing slash; "" is the root */
+    struct str real;    /* the same with links resolved ... */
+    bool is_linked;     /* ... if that is different */
+    struct str pattern; /* below it; empty = the folder itself */
     bool any_depth;
-    char first; /* what all that the pattern matches begins with; 0: anything ... */
-    char last;  /* ... and ends with */
+    char first; /* first character of all matches; 0 = any ... */
+    char last;  /* ... and the last one */
 };
 
 int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,

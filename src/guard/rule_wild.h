@@ -1,6 +1,6 @@
 /*
- * Patterns of rules that are not paths: "*" is anything, also nothing; a backslash takes the
- * meaning of a star, a parenthesis or a backslash away.
+ * Wildcards of rules other than paths: "*" matches any text, including none; a backslash escapes a
+ * star, a parenthesis or a backslash.
  */
 #pragma once
 

@@ -1,18 +1,18 @@
 /*
- * The sandbox: where commands of a session run, and what they may touch there.
+ * The sandbox: where commands of a session run, and what they may access.
  *
- * The settings (sandbox.*) define the policy, proc/confine.h has it enforced by the kernel, and
- * this code connects them: which commands are confined, to which folders, which part of the network
- * remains, and the message for a command that was stopped. It confines in every mode; but in
- * bypassPermissions only when the settings ask for it (sandbox_in_force()). The permit decides
- * whether a confined command asks first (permit.h).
+ * The settings (sandbox.*) define the policy, proc/confine.h enforces it with the kernel, and this
+ * code connects them: which commands are sandboxed, with which folders and hosts, and the message
+ * for a command that was blocked. It applies in every mode, in bypassPermissions only if the
+ * settings require it (sandbox_in_force()). The permit decides whether a sandboxed command needs a
+ * question (permit.h).
  *
- * Inside, a command writes in the working folders, in the repository they belong to and in a
+ * In the sandbox a command can write in the working directories, in their repository and in a
  * temporary folder of the session ($TMPDIR), and nowhere else. Even there it cannot write files
- * that decide which programs run: .git/hooks and .git/config, .claude and .tenax, the homes of
- * tenax and Claude. It cannot read keys, tokens, the profiles of browsers, our settings and the
- * conversations of other projects. Deny rules apply to it, too: Read(…) hides, Edit(…) closes. It
- * has no network except the hosts that the settings allow, through a proxy of ours (net/proxy.h).
+ * that determine what programs run: .git/hooks and .git/config, .claude and .tenax, the homes of
+ * tenax and Claude. It cannot read keys, tokens, browser profiles, our settings and the
+ * conversations of other projects. Deny rules apply, too: Read(…) hides, Edit(…) makes read-only.
+ * It has no network except hosts that the settings allow, through our proxy (net/proxy.h).
  *
  * One sandbox serves one session. All functions: any thread; a NULL sandbox is one that is off.
  */
@@ -37,63 +37,63 @@ struct thread;
 struct workspace;
 
 enum sandbox_state {
-    SANDBOX_OFF,     /* the settings want none */
-    SANDBOX_ON,      /* commands are confined */
-    SANDBOX_MISSING, /* nothing here can confine; commands run without, so they ask */
-    SANDBOX_NEEDED,  /* the same, but the settings insist: no command runs */
+    SANDBOX_OFF,     /* disabled by the settings */
+    SANDBOX_ON,      /* commands are sandboxed */
+    SANDBOX_MISSING, /* not possible here; commands run without it, so they need permission */
+    SANDBOX_NEEDED,  /* the same, but required by the settings: no command runs */
 };
 
 struct sandbox_spec {
-    const struct conf *conf;     /* lent for sandbox_new() alone */
+    const struct conf *conf;     /* used during sandbox_new() only */
     struct workspace *workspace; /* counted */
-    /* Proxies between this machine and the network; NULL or "": none. */
+    /* Proxies of this machine for outgoing connections; NULL or "" = none. */
     const char *upstream, *upstream_plain, *no_proxy;
-    /* The folder that sessions of this project are recorded in; NULL: it is not shown to commands.
-     */
+    /* The folder with the sessions of this project; NULL = commands cannot see it. */
     const char *record;
-    bool insists; /* whatever sandbox.enabled says */
-    /* A file that remembers whether anything here could confine, for sandbox_describe() alone;
-     * NULL: it is tried. */
+    bool insists; /* required, whatever sandbox.enabled says */
+    /* A file that stores whether the sandbox worked, for sandbox_describe() only; NULL = always
+     * test. */
     const char *memory;
 };
 
-/* Testing whether commands can be confined here takes some milliseconds. This starts the test, on a
- * thread to be joined, so that later callers need not wait that long. NULL: the settings want no
- * sandbox, or there is no thread; it is then tested when needed. */
+/* Testing whether the sandbox works takes some milliseconds. This starts the test on a thread,
+ * which must be joined, so that later callers need not wait that long. NULL if the settings disable
+ * the sandbox, or no thread can be started; then it is tested when needed. */
 struct thread *sandbox_look_ahead(const struct conf *conf);
 
-/* Settings that make no sense are left out and said in warnings. */
+/* Invalid settings are ignored with a warning. */
 struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings);
-/* Whose deny rules Read(…) hide files from commands; lent, permit_set_sandbox() calls it. */
+/* Sets the permit whose deny rules Read(…) hide files; lent, called by permit_set_sandbox(). */
 void sandbox_set_permit(struct sandbox *s, struct permit *p);
 /* Removes its temporary folder. NULL is fine. */
 void sandbox_free(struct sandbox *s);
 
 enum sandbox_state sandbox_state(const struct sandbox *s);
-/* The sandbox where the permit's mode has one, else NULL: bypassPermissions lifts one that the
- * settings have not asked for; one that they have asked for holds in every mode. */
+/* The sandbox if it applies in the permit's mode, else NULL: bypassPermissions lifts it, unless the
+ * settings require it. */
 struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p);
-/* sandbox.failIfUnavailable: ERR_UNSUPPORTED where nothing can confine, before a session begins. */
+/* sandbox.failIfUnavailable: ERR_UNSUPPORTED if the sandbox does not work here. Called before a
+ * session begins. */
 int sandbox_check(const struct conf *conf, struct err *err);
-/* Why there is none, for the user; empty when it is on, or off. */
+/* Why it is not available, for the user; empty if it is on or off. */
 const char *sandbox_why_not(const struct sandbox *s);
-/* Whether commands inside reach any host, or each other. */
+/* Whether sandboxed commands can reach any host, or each other. */
 bool sandbox_has_network(const struct sandbox *s);
-/* sandbox.autoAllowBashIfSandboxed: confined commands need no question in any mode. */
+/* sandbox.autoAllowBashIfSandboxed: sandboxed commands need no permission in any mode. */
 bool sandbox_frees_commands(const struct sandbox *s);
 
-/* Where a command would run when the mode does not lift the sandbox. */
+/* Where a command would run if the mode does not lift the sandbox. */
 enum sandbox_side {
-    SIDE_OUTSIDE, /* no sandbox, or one of excludedCommands */
+    SIDE_OUTSIDE, /* without a sandbox, or matched by excludedCommands */
     SIDE_INSIDE,
-    SIDE_LEAVES,  /* it wants to leave: the user has to be asked */
+    SIDE_LEAVES,  /* it requests to leave: the user must be asked */
     SIDE_KEPT_IN, /* the same, but no command may leave (allowUnsandboxedCommands) */
 };
-/* args: of a call of Bash; NULL: a command of tenax itself. */
+/* args: of a Bash call; NULL = a command of tenax itself. */
 enum sandbox_side sandbox_side(const struct sandbox *s, struct str command,
                                const struct json *args);
 
-/* The environment of a program that tenax itself runs outside (outside.h). */
+/* The environment of a program that tenax itself runs outside of the sandbox (outside.h). */
 void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct strv *ret);
 
 /* What the settings say about a host ("example.com:443"). */
@@ -104,30 +104,31 @@ enum sandbox_host {
 };
 enum sandbox_host sandbox_host(const struct sandbox *s, struct str host);
 
-/* Whether no command may write a path, because it decides which programs run: hooks of a repository
- * wherever its settings have them, say. Reads folders and files: some tenths of a millisecond. */
+/* Whether no command may write a path because it determines what programs run: for example hooks of
+ * a repository, wherever its settings have them. Reads folders and files: some tenths of a
+ * millisecond. */
 bool sandbox_keeps(struct sandbox *s, const char *path);
 
-/* The text about it for the model; empty unless it is on. */
+/* Appends the description for the model; nothing unless it is on. */
 void sandbox_describe(struct sandbox *s, struct buf *ret);
 /* For `tenax sandbox`: {"state","backend","write":[…],"read_only":[…],"hidden":[…],…}. */
 void sandbox_write(struct sandbox *s, struct jw *w);
 
 /* ---- one job ---- */
 
-/* The confinement of one job that begins now: folders as they are at this moment. ERR_UNSUPPORTED
- * when the settings insist and there is none, ERR_IO. *ret is NULL when nothing confines; all that
- * follows takes a NULL job. */
+/* Makes the sandbox of one job that starts now, with the current state of folders. ERR_UNSUPPORTED
+ * if it is required but not available, ERR_IO. *ret is NULL if the job runs without; all functions
+ * below accept a NULL job. */
 int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err);
 const struct confinement *sandbox_job_confine(const struct sandbox_job *j);
-/* The environment inside: the given one with TMPDIR, caches and proxies over it. */
+/* The environment in the sandbox: the given one, overridden by TMPDIR, caches and proxies. */
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret);
-/* It runs, or never will: what only the job needs is closed here. */
+/* The job has started, or never will: closes what only the job needs. */
 void sandbox_job_started(struct sandbox_job *j);
-/* A command has ended in dir with this output: appends what the sandbox had to do with it, a line
- * each ("blocked by the sandbox: write to /etc/x"), and what can be done. Nothing when it had
- * nothing to do with it. Of one that has not failed only lines that end with an error are taken for
- * its own: others may be what it was to show. */
+/* A command has ended in dir with this output: appends one line for each effect of the sandbox on
+ * it ("blocked by the sandbox: write to /etc/x"), and advice; nothing if there was none. For a
+ * successful command only lines that end with an error message are considered: others may be its
+ * regular output. */
 void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, bool has_failed,
                          struct buf *ret);
 void sandbox_job_free(struct sandbox_job *j);
