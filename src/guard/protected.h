@@ -8,5 +8,5 @@
 
 #include "base/str.h"
 
-/* path: absolute, without . and ... */
+/* path: absolute, without "." and "..". */
 bool protected_path(struct str path);
