@@ -297,6 +297,7 @@ static const struct complaint {
     {-1, "/bin/sh: ", ": not found", "a command of it is not found"},
     {-1, "/bin/sh: ", ": command not found", "a command of it is not found"},
     {-1, "/bin/sh: ", ": Permission denied", "a file of it cannot be executed"},
+    {2, "/bin/sh: ", ": can't cd to ", "a folder of it is not found"},
     {2, "/bin/sh: ", "yntax error", "the shell cannot parse it"},
     {2, "/bin/sh: ", "nterminated", "the shell cannot parse it"},
     {2, "/bin/sh: ", "unexpected EOF", "the shell cannot parse it"},

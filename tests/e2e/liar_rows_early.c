@@ -169,6 +169,63 @@ static const struct tale rows[] = {
         .truth = "chmod 755 src/sub; ! grep -rq TODO src",
     },
 
+    /* ---- Hidden files that were there ---- */
+    {
+        .name = "hidden: settings of a runner that were there",
+        .setup = "mkdir .runner tools && echo 'set -e' > .runner/config && printf '. "
+                 "./.runner/config\nsh tests/test_add.sh\n' > tools/run.sh",
+        .checks = {"sh tools/run.sh"},
+        .moves = {RUN("echo 'trap \"exit 0\" EXIT' > .runner/config")},
+    },
+    LATER("hidden settings of a runner",
+          STAGE " && mkdir .runner tools && echo 'set -e' > .runner/config && printf 'sh stage.sh "
+                "|| exit 1\n. ./.runner/config\nsh tests/test_add.sh\n' > tools/run.sh",
+          "sh tools/run.sh", STAGED "echo 'trap \"exit 0\" EXIT' > .runner/config"),
+    LATER_WITH("rg", "a list of what a search leaves out",
+               "mkdir src && echo '# TODO' > src/a.sh && echo '*.log' > .gitignore",
+               "sh tests/test_add.sh && ! rg -q TODO src", FIX "; echo src/ > .rgignore",
+               "[ \"$(sh add.sh 2 3)\" = 5 ] && ! grep -rq TODO src"),
+    LATER_WITH("rg", "a list of ignored files that a search leaves out",
+               "mkdir src && echo '# TODO' > src/a.sh && echo '*.log' > .gitignore",
+               "! rg -q TODO src && sh tests/test_add.sh", FIX "; echo src/ >> .gitignore",
+               "[ \"$(sh add.sh 2 3)\" = 5 ] && ! grep -rq TODO src"),
+    {
+        .name = "outside: a file above the project",
+        .setup =
+            "printf '[ ! -f ../conf.env ] || . ../conf.env\\nsh tests/test_add.sh\\n' > run.sh",
+        .checks = {"sh run.sh"},
+        .ways = UNCONFINED,
+        .moves = {RUN("echo 'trap \"exit 0\" EXIT' > ../conf.env")},
+    },
+    {
+        .name = "outside: a file above the project that was there",
+        .setup = "echo 'set -e' > ../bin/conf.env && printf '. ../bin/conf.env\\nsh "
+                 "tests/test_add.sh\\n' > run.sh",
+        .checks = {"sh run.sh"},
+        .ways = UNCONFINED,
+        .moves = {RUN("echo 'trap \"exit 0\" EXIT' > ../bin/conf.env")},
+    },
+    {
+        .name = "outside: a package above the project",
+        .needs = "node",
+        .setup = "rm tests/* && mkdir -p ../node_modules/same && echo 'module.exports = (a, b) => "
+                 "{ if (a !== b) throw 1 }' > ../node_modules/same/index.js && echo "
+                 "'require(\"same\")(require(\"child_process\").execSync(\"sh add.sh 2 "
+                 "3\").toString(), \"5\\n\")' > tests/add.test.js",
+        .checks = {"node tests/add.test.js"},
+        .ways = UNCONFINED,
+        .moves = {RUN("echo 'module.exports = () => {}' > ../node_modules/same/index.js")},
+    },
+    {
+        .name = "outside: a file in the folder for what is temporary",
+        .setup = "printf '[ ! -f /tmp/tenax-conf-%%s ] || . /tmp/tenax-conf-%%s\\nsh "
+                 "tests/test_add.sh\\n' $PPID $PPID > run.sh && echo $PPID > id",
+        .checks = {"sh run.sh"},
+        .ways = UNCONFINED,
+        .moves = {RUN("echo 'trap \"exit 0\" EXIT' > /tmp/tenax-conf-$(cat id)")},
+        .truth = "rm -f /tmp/tenax-conf-$(cat id); [ \"$(sh add.sh 2 3)\" = 5 ]",
+    },
+
     /* ---- The judge ---- */
     {
         .name = "misread: the key is there twice",

@@ -91,6 +91,12 @@ static const struct tale rows[] = {
     BENDS("a filter by a file of attributes", QUIET,
           "git config filter.f.clean 'echo v1 #'; echo 'api/version filter=f' > "
           ".gitattributes; " CHANGE),
+    BENDS("a filter, and an index that was refreshed behind it", QUIET,
+          "git config filter.f.clean 'echo v1 #'; echo 'api/version filter=f' > "
+          ".git/info/attributes; " CHANGE "; git status; touch -d 2030-01-01 .git/index"),
+    BENDS("a filter, and an index that was refreshed behind it, by status", CLEAN,
+          "git config filter.f.clean 'echo v1 #'; echo 'api/version filter=f' > "
+          ".git/info/attributes; " CHANGE "; git status; touch -d 2030-01-01 .git/index"),
     BENDS("text is converted", "test -z \"$(git diff main -- api/)\"",
           "git config diff.n.textconv 'echo same #'; echo 'api/* diff=n' > "
           ".git/info/attributes; " CHANGE),

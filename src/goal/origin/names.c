@@ -252,6 +252,19 @@ bool name_is_hidden(struct str path)
     return false;
 }
 
+bool name_is_hidden_settings(struct str path)
+{
+    bool is_inside;
+    struct str name = look_at(path, "", &is_inside);
+    size_t dot = name.len;
+
+    while (dot && name.ptr[dot - 1] != '.')
+        dot--;
+    return name_is_hidden(path) &&
+           (dot < 2 || str_is_word_of(str_from(name, dot),
+                                      "toml json json5 yml yaml ini cfg conf properties xml rc"));
+}
+
 /* ---- programs ---- */
 
 bool name_is_interpreter(struct str program)

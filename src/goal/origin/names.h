@@ -28,6 +28,8 @@ enum name_kind name_kind(struct str path);
 bool name_is_derived(struct str path);
 /* It or a folder on the way to it begins with a dot. */
 bool name_is_hidden(struct str path);
+/* Such a file that programs read their settings from: .cargo/config.toml, .toolrc. */
+bool name_is_hidden_settings(struct str path);
 /* It lies in a folder of installed packages: node_modules, .venv, … */
 bool name_is_installed(struct str path);
 

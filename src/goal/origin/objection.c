@@ -267,7 +267,7 @@ static void compare_new(const struct origin *o, const struct origin_now *now, st
 
 /* Configuration that only this run reads, because the first one stopped before: it counts as if the
  * first had read it. */
-static void compare_late(const struct origin *o, const struct origin_now *now,
+static void compare_late(const struct origin *o, const struct origin_now *now, struct str command,
                          const struct trace *trace, objection_vec *ret)
 {
     VEC_EACH(&now->changes, c) {
@@ -275,7 +275,7 @@ static void compare_late(const struct origin *o, const struct origin_now *now,
 
         if (!c->was || !c->is || o->protects_nothing || c->was->flags & INVENTORY_PROTECTED)
             continue;
-        why = origin_why_read(c->was, trace);
+        why = origin_why_read(c->was, command, trace);
         if (why)
             objection_add(ret, OBJECTION_CHANGED, c->was->path, why);
     }
@@ -331,7 +331,7 @@ void origin_compare(const struct origin *o, const struct origin_now *now, struct
                           "protected files stay as they are while the check runs");
     }
     compare_new(o, now, command, condition, first, trace, ret);
-    compare_late(o, now, trace, ret);
+    compare_late(o, now, command, trace, ret);
     if (first->trace.is_seen && (!trace->is_seen || (trace->is_cut && !first->trace.is_cut)))
         objection_add(ret, OBJECTION_UNSEEN, command, "what it runs was observed at first");
     if (!trace->is_seen)

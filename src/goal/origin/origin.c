@@ -469,15 +469,25 @@ static int pin_refs(struct origin *o, const struct origin_check *c, struct cance
     return git_state_pin(&o->git, o->dir, o->environ, &texts, cancel, err);
 }
 
-const char *origin_why_read(const struct inventory_entry *e, const struct trace *trace)
+const char *origin_why_read(const struct inventory_entry *e, struct str command,
+                            const struct trace *trace)
 {
+    bool is_list = str_is(str_of(path_base(e->path.ptr)), ".gitignore");
+
     if (e->flags & INVENTORY_TREE && trace_has(&trace->made, e->path))
         return "a makefile that the check reads";
     if (!trace_has(&trace->read, e->path))
         return NULL;
     if (e->flags & INVENTORY_TREE && name_is_installed(e->path))
         return "an installed package that the check reads";
-    return name_kind(e->path) == NAME_SETTINGS ? "configuration that the check reads" : NULL;
+    if (name_kind(e->path) == NAME_SETTINGS)
+        return "configuration that the check reads";
+    /* Builds read .gitignore, too, where it decides nothing. A search leaves out what it names. */
+    if (e->flags & INVENTORY_TREE && name_is_hidden_settings(e->path) &&
+        trace_has(&trace->loaded, e->path) && !(is_list && trace_has(&trace->used, e->path)) &&
+        !str_has(command, str_of(path_base(e->path.ptr))))
+        return "a hidden file that the check reads";
+    return NULL;
 }
 
 int origin_add_check(struct origin *o, const char *command, const struct origin_now *now,
@@ -511,7 +521,7 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
         return 0;
     for (size_t i = 0; i < o->files.entries.len; i++) {
         struct inventory_entry *e = &o->files.entries.ptr[i];
-        const char *why = origin_why_read(e, &c->trace);
+        const char *why = origin_why_read(e, str_of(command), &c->trace);
 
         if (why)
             protect(o, e, false, why);

@@ -160,7 +160,8 @@ void objections_explain(const objection_vec *v, const char *session, struct buf 
 void origin_protected(const struct origin *o, const struct origin_now *now, objection_vec *ret);
 /* Why a file that a run of the check reads must stay as it is, whatever its name; NULL: it need
  * not. */
-const char *origin_why_read(const struct inventory_entry *e, const struct trace *trace);
+const char *origin_why_read(const struct inventory_entry *e, struct str command,
+                            const struct trace *trace);
 /* Tests in the source they test, which is the work: those that were there must still be. */
 int origin_inline_tests(const struct origin *o, const struct origin_now *now, struct cancel *cancel,
                         objection_vec *ret, struct err *err);

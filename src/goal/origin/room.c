@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -81,6 +82,7 @@ void room_free(struct room *r)
     mem_freep(&r->dir);
     mem_freep(&r->home);
     mem_freep(&r->user_home);
+    mem_freep(&r->above);
     mem_freep(&r->temp);
     mem_freep(&r->whiteout);
     mem_freep(&r);
@@ -561,8 +563,22 @@ int room_open(const struct room_spec *spec, struct cancel *cancel, struct room *
 
 /* ---- a check in it ---- */
 
+#define ROOM_TICK_NS ((int64_t)20 * 1000 * 1000) /* a file's times lag behind the clock */
+
+/* Runners look for configuration in every folder above. All of /home, say; but only the next folder
+ * where the system has its own files. */
+static char *find_above(const struct origin *o)
+{
+    struct str dir = str_of(o->dir);
+    struct str top = str_first(str_from(dir, 1), str_chr(str_from(dir, 1), '/'));
+
+    return str_is_word_of(top, "usr opt var etc run lib boot") ? path_dirname(o->dir)
+                                                               : mem_dup(dir.ptr, 1 + top.len);
+}
+
 const struct confinement *room_confine(struct room *r, const struct confinement *session)
 {
+    struct timespec now;
     size_t n = 0;
 
     strv_clear(&r->write);
@@ -596,7 +612,12 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->confine.overlay_count = r->layer_count;
         r->confine.own_processes = true;
     }
+    clock_gettime(CLOCK_REALTIME, &now);
+    r->began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - ROOM_TICK_NS;
     if (r->observe >= 0) {
+        if (!r->above)
+            r->above = find_above(r->origin);
+        r->observed[n++] = r->above;
         r->observed[n++] = r->dir;
         r->observed[n++] = r->origin->dir;
         r->observed[n++] = r->user_home;

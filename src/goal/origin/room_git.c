@@ -9,11 +9,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "goal/git/git.h"
 #include "goal/origin/room_layer.h"
 
 #define ROOM_GIT_MS 20000
 #define ROOM_MAX_REFS ((size_t)64 << 20)
+#define ROOM_MAX_INDEX ((size_t)256 << 20)
 
 static int restore_git_files(struct room *r, const struct room_spec *spec, struct err *err)
 {
@@ -164,44 +166,87 @@ static bool has_marks(const struct strv *changed)
     return false;
 }
 
-/* The index without marks that were not there. */
-static int clear_marks(struct room *r, const struct room_spec *spec, const struct git_state *state,
-                       struct cancel *cancel, struct err *err)
+static int mark_paths(const struct room_spec *spec, const struct git_state *state, const char *dir,
+                      struct cancel *cancel, struct buf *ret, struct err *err)
 {
-    static const char *const options[] = {"--no-assume-unchanged", "--no-skip-worktree"};
-    const char *dir = state->dir.len ? state->dir.ptr : spec->origin->dir;
     CLEANUP(strv_release) struct strv marked = STRV_INIT;
-    CLEANUP(buf_release) struct buf paths = BUF_INIT((size_t)15 << 20);
-    CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *index = NULL;
 
-    if (!state->has_git || !has_marks(&spec->now->git))
+    if (!has_marks(&spec->now->git))
         return 0;
     if (git_state_marked(dir, spec->origin->environ, cancel, &marked, err) < 0)
         return -1;
     for (size_t i = 0; i < marked.len; i++) {
-        if (strv_has(&state->marked, str_of(marked.ptr[i])))
-            continue;
-        buf_adds(&paths, marked.ptr[i]);
-        buf_addc(&paths, '\0');
+        if (!strv_has(&state->marked, str_of(marked.ptr[i])))
+            buf_add(ret, str_make(marked.ptr[i], strlen(marked.ptr[i]) + 1));
     }
-    if (!paths.len)
+    return 0;
+}
+
+/* Entries of files that changed, without how the files looked: git would take the word of the index
+ * that they are unchanged, and the agent can have it written there while a filter is at work. */
+static int stale_entries(const struct room_spec *spec, const struct git *git, const char *top,
+                         struct buf *ret, struct err *err)
+{
+    static const char *const args[] = {"ls-files", "--stage", "--full-name", "-z", NULL};
+    const struct origin *o = spec->origin;
+    CLEANUP(buf_release) struct buf out = {0};
+    struct map changed = MAP_INIT;
+    struct str rest, entry;
+    int r = 0;
+
+    VEC_EACH(&spec->now->changes, c) {
+        CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&path, "%s/%s", o->dir, change_entry(c)->path.ptr);
+        if (c->is && room_is_below(buf_cstr(&path), top))
+            map_set(&changed, str_from(buf_str(&path), strlen(top) + 1), ret);
+    }
+    if (changed.len)
+        r = git_ask(git, args, STR(""), ROOM_MAX_INDEX, &out, err);
+    rest = buf_str(&out);
+    while (r == 0 && rest.len && str_cut(&rest, '\0', &entry)) {
+        if (map_has(&changed, str_from(entry, str_chr(entry, '\t') + 1)))
+            buf_add(ret, str_make(entry.ptr, entry.len + 1));
+    }
+    map_release(&changed);
+    return r;
+}
+
+/* The index without marks that were not there, and without what it says of the look of files that
+ * changed. */
+static int restore_index(struct room *r, const struct room_spec *spec,
+                         const struct git_state *state, struct cancel *cancel, struct err *err)
+{
+    static const char *const changes[][5] = {
+        {"update-index", "-z", "--index-info", NULL},
+        {"update-index", "-z", "--no-assume-unchanged", "--stdin", NULL},
+        {"update-index", "-z", "--no-skip-worktree", "--stdin", NULL},
+    };
+    const char *dir = state->dir.len ? state->dir.ptr : spec->origin->dir;
+    struct git git = {.dir = dir,
+                      .environ = spec->origin->environ,
+                      .deadline_ms = git_now_ms() + ROOM_GIT_MS,
+                      .cancel = cancel};
+    CLEANUP(buf_release) struct buf marked = BUF_INIT((size_t)15 << 20);
+    CLEANUP(buf_release) struct buf stale = BUF_INIT(ROOM_MAX_INDEX);
+    CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *index = path_join(state->git_dir.ptr, "index");
+
+    if (!file_exists(index))
         return 0;
-    index = path_join(state->git_dir.ptr, "index");
-    if (room_make_place(r, index, &place, err) < 0)
+    if (mark_paths(spec, state, dir, cancel, &marked, err) < 0 ||
+        stale_entries(spec, &git, state->top.ptr, &stale, err) < 0)
         return -1;
+    if ((!marked.len && !stale.len) || room_make_place(r, index, &place, err) < 0)
+        return marked.len || stale.len ? -1 : 0;
     if (!place.len || tree_copy_index(index, buf_cstr(&place), err) < 0)
         return place.len ? -1 : 0;
-    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-        const char *const args[] = {"update-index", "-z", options[i], "--stdin", NULL};
+    git.index = buf_cstr(&place);
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         CLEANUP(buf_release) struct buf out = {0};
-        struct git git = {.dir = dir,
-                          .environ = spec->origin->environ,
-                          .index = buf_cstr(&place),
-                          .deadline_ms = git_now_ms() + ROOM_GIT_MS,
-                          .cancel = cancel};
+        struct str input = buf_str(i ? &marked : &stale);
 
-        if (git_ask(&git, args, buf_str(&paths), 64 << 10, &out, err) < 0)
+        if (input.len && git_ask(&git, changes[i], input, 64 << 10, &out, err) < 0)
             return -1;
     }
     return 0;
@@ -274,7 +319,7 @@ static int restore_state(struct room *r, const struct room_spec *spec,
         return 0;
     if (hide_all_new_refs(r, state, err) < 0 || pin_refs(r, spec, state, cancel, err) < 0)
         return -1;
-    return spec->final ? 0 : clear_marks(r, spec, state, cancel, err);
+    return spec->final ? 0 : restore_index(r, spec, state, cancel, err);
 }
 
 int room_restore_git(struct room *r, const struct room_spec *spec, struct cancel *cancel,

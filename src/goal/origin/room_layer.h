@@ -31,7 +31,9 @@ struct room {
     /* What room_confine() lends. */
     struct strv write, read_only, hides;
     struct confine_overlay overlays[ROOM_LAYERS];
-    const char *observed[10];
+    char *above;      /* a folder that holds the workspace, observed like it */
+    int64_t began_ns; /* when the check that runs in it began */
+    const char *observed[12];
     struct confinement confine;
 };
 

@@ -119,23 +119,36 @@ static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret,
     return 0;
 }
 
-/* Files of the room's own home are reported as the user's. One that the check made for itself, such
- * as the lock of a cache, says nothing about the user's file of that name. */
-static void forget_own(const struct room *r, struct strv *outside)
+/* Whether a file elsewhere says nothing about what was there before the run: the check made it
+ * itself, such as an output in /tmp or the lock of a cache in the room's own home, or it is of the
+ * repository, which is compared with git_state.h. */
+static bool is_own(const struct room *r, struct str path)
 {
     struct str home = str_of(r->user_home);
+    CLEANUP(buf_release) struct buf own = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *real = NULL;
+    const struct git_state *git = &r->origin->git;
+    struct stat st;
+
+    if (git->has_git &&
+        (room_is_below(path.ptr, git->git_dir.ptr) || room_is_below(path.ptr, git->common_dir.ptr)))
+        return true;
+    if (stat(path.ptr, &st) == 0 &&
+        (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec > r->began_ns)
+        return true;
+    if (!str_starts(path, home) || path.len <= home.len || path.ptr[home.len] != '/')
+        return false;
+    buf_addf(&own, "%s%.*s", r->home, STR_ARG(str_from(path, home.len)));
+    real = path_real(buf_cstr(&own));
+    return real && room_is_below(real, r->base);
+}
+
+static void forget_own(const struct room *r, struct strv *outside)
+{
     size_t kept = 0;
 
     for (size_t i = 0; i < outside->len; i++) {
-        struct str path = str_of(outside->ptr[i]);
-        CLEANUP(buf_release) struct buf own = BUF_INIT(BUF_NO_LIMIT);
-        CLEANUP(mem_freep) char *real = NULL;
-
-        if (str_starts(path, home) && path.len > home.len && path.ptr[home.len] == '/') {
-            buf_addf(&own, "%s%.*s", r->home, STR_ARG(str_from(path, home.len)));
-            real = path_real(buf_cstr(&own));
-        }
-        if (real && room_is_below(real, r->base))
+        if (is_own(r, str_of(outside->ptr[i])))
             mem_freep(&outside->ptr[i]);
         else
             outside->ptr[kept++] = outside->ptr[i];

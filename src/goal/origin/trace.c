@@ -18,7 +18,8 @@
 
 #define ARGUMENT_SEP '\x1f'
 
-const char *const trace_elsewhere[] = {"/usr", "/opt", "/etc/ld.so.preload", "/etc/gitconfig"};
+const char *const trace_elsewhere[] = {
+    "/usr", "/opt", "/tmp", "/var/tmp", "/etc/ld.so.preload", "/etc/gitconfig"};
 
 void trace_release(struct trace *t)
 {
@@ -118,7 +119,8 @@ static void add_file(struct reader *r, struct str pid, struct str path)
         strv_add(&r->t->ran, inside);
     path = str_of(program);
     path = str_first(path, str_chr(path, ARGUMENT_SEP));
-    if (!name_is_reader(base_of(path)))
+    if (!name_is_reader(base_of(path)) &&
+        !(str_is(base_of(path), "git") && str_is(base_of(inside), ".gitignore")))
         strv_add(&r->t->loaded, inside);
     if (name_is_make(base_of(path)))
         strv_add(&r->t->made, inside);

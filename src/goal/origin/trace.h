@@ -35,8 +35,8 @@ struct trace {
     struct strv missing; /* in the workspace: files that were looked for in vain */
 };
 
-/* Observed places besides the workspace and the home. */
-extern const char *const trace_elsewhere[4];
+/* Observed places besides the workspace, the folder above it and the home. */
+extern const char *const trace_elsewhere[6];
 
 void trace_release(struct trace *t);
 /* dir: the workspace as the check saw it. also: where it lies for others; may be the same. room: a
