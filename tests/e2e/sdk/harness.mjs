@@ -148,7 +148,7 @@ class Case {
             HOME: this.home,
             TMPDIR: this.root,
             TENAX_HOME: join(this.home, '.tenax'),
-            ...(process.env.SDK_PROGRAM && { CLAUDE_CONFIG_DIR: join(this.home, '.tenax'), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
+            ...(process.env.SDK_PROGRAM && { CLAUDE_CONFIG_DIR: join(this.home, '.tenax'), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', IS_SANDBOX: '1' }),
             ANTHROPIC_BASE_URL: this.base,
             ...PLANTED,
             ...more,
