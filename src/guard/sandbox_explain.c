@@ -257,6 +257,6 @@ void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str outp
         buf_addf(ret, "blocked by the sandbox: %s\n", e.seen.ptr[i]);
     if (e.seen.len && j->sandbox->may_leave)
         buf_adds(ret, "Do it another way, or run this command again with dangerouslyDisableSandbox "
-                      "to ask for leave.\n");
+                      "to ask for permission.\n");
     strv_release(&e.seen);
 }

@@ -61,6 +61,12 @@ static const char *const secrets[] = {
     ".cargo/credentials.toml",
     ".gem/credentials",
     ".terraform.d/credentials.tfrc.json",
+    ".sbt/.credentials",
+    ".ivy2/.credentials",
+    ".pub-cache/credentials.json",
+    ".pulumi/credentials.json",
+    ".config/age",
+    ".config/ngrok",
     ".config/gcloud",
     ".config/gh",
     ".config/hub",
@@ -97,7 +103,17 @@ static const char *const secrets[] = {
 };
 
 static const char *const system_secrets[] = {
-    "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/ssl/private",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
 };
 
 /* Of the homes of tenax and of Claude Code. Access to a session's socket in `run` means control
