@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "net/curl_first.h"
 #include "net/link_pages.h"
 #include "sync/thread.h"
 
@@ -24,7 +23,7 @@ static struct lock load_lock = LOCK_INIT;
 static bool loaded;
 static bool started;
 
-/* Libraries that were there before, and those that came before libcurl itself. */
+/* How many libraries were there before, and how many came with libcurl. */
 static size_t first_loaded;
 static size_t count_loaded;
 static atomic_flag slimmed = ATOMIC_FLAG_INIT;
@@ -58,27 +57,14 @@ static int load_symbols(void *library, struct err *err)
     return 0;
 }
 
-/* A name that a library asks for is looked for in the program, and then in all that was loaded
- * together, one after the other: in up to 33 libraries, 9,000 times. Each of those that ask for
- * many names is loaded before, with the few that it needs itself: a quarter less work. One that is
- * not there, or that cannot be loaded, is libcurl's to complain about. */
-static void load_first(void)
-{
-    static const char *const first[] = {CURL_FIRST NULL};
-
-    for (size_t i = 0; first[i]; i++)
-        (void)dlopen(first[i], RTLD_LAZY | RTLD_LOCAL);
-}
-
 static int load_library(struct err *err)
 {
     void *library;
 
     first_loaded = link_pages_count();
-    load_first();
-    count_loaded = link_pages_count() - first_loaded;
     /* Lazily: of what its 33 libraries refer to, most is never called. */
     library = dlopen(CURL_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+    count_loaded = link_pages_count() - first_loaded;
     if (!library)
         return err_set(err, ERR_UNSUPPORTED,
                        "network access needs libcurl; install the package libcurl4 (%s)",

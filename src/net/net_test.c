@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "net/curl_first.h"
 #include "net/net_stream.h"
 #include "net/test_server.h"
 #include "unit.h"
@@ -781,24 +780,6 @@ static void the_library_has_a_name(void **state)
     net_stream_unref(NULL);
 }
 
-/* Libraries loaded before libcurl exist under the names that the build has found. */
-static void what_is_loaded_first_is_there(void **state)
-{
-    static const char *const first[] = {CURL_FIRST NULL};
-    struct net *n = new_net();
-
-    (void)state;
-    assert_int_equal(net_ready(n, NULL), 0);
-    for (size_t i = 0; first[i]; i++) {
-        void *library = dlopen(first[i], RTLD_LAZY | RTLD_NOLOAD);
-
-        if (!library)
-            fail_msg("%s is not loaded", first[i]);
-        dlclose(library);
-    }
-    net_free(n);
-}
-
 /* It looks for this name in the program before it sets itself up. */
 static void gnutls_is_told_to_wait(void **state)
 {
@@ -832,7 +813,6 @@ UNIT_TEST(net)
         cmocka_unit_test(a_closed_mailbox_swallows_the_answer),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(the_library_has_a_name),
-        cmocka_unit_test(what_is_loaded_first_is_there),
         cmocka_unit_test(gnutls_is_told_to_wait),
     };
 

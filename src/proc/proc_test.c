@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -1314,31 +1313,6 @@ static void test_warden_forgets(void **state)
     assert_string_equal(buf_cstr(&after), buf_cstr(&before));
 }
 
-/* The first ones are made from a zygote that still has all that tenax had; what they have of it
- * goes when they wait for the next job. */
-static void test_warden_sheds(void **state)
-{
-    static const char look[] = "grep -c tenax-of-old /proc/$PPID/maps";
-    struct proc_spec plain = {.grace_ms = 30};
-    CLEANUP(buf_release) struct buf said = BUF_INIT(4096);
-    CLEANUP(fd_closep) int fd = memfd_create("tenax-of-old", MFD_CLOEXEC);
-    char *old = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-    pid_t first;
-
-    (void)state;
-    assert_true(fd >= 0 && old != MAP_FAILED);
-    proc_shutdown(); /* should there be a zygote that does not know it */
-    first = warden_of(plain, look, &said);
-    assert_string_equal(buf_cstr(&said), "1\n");
-    assert_int_equal(warden_of(plain, look, &said), first);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       /* which keep it all */
-    if (!getenv("LD_PRELOAD") && access("/etc/ld.so.preload", F_OK) != 0) /* as these do */
-        assert_string_equal(buf_cstr(&said), "0\n");
-#endif
-    assert_int_equal(warden_of(plain, "true", NULL), first);
-    munmap(old, 4096);
-}
-
 /* Whose doing a process is, says the job it comes from; a warden that goes on to the next job does
  * not take it along. */
 static void test_kin(void **state)
@@ -1664,7 +1638,6 @@ UNIT_TEST(proc)
         cmocka_unit_test_setup_teardown(test_zygote_hunted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_forgets, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_sheds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kin, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_does_not_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_ended_late, setup, teardown),

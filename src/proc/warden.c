@@ -32,7 +32,6 @@
 #include "proc/first.h"
 #include "proc/launch.h"
 #include "proc/observe.h"
-#include "proc/shed.h"
 #include "proc/tree.h"
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
@@ -562,14 +561,6 @@ static void warden_serve(struct warden *w)
         warden_step(w);
 }
 
-/* Wardens made first, or without the zygote, hold on to all of tenax's memory at that time. Their
- * first job was urgent; now there is time to drop it. */
-static void warden_shed(struct warden *w)
-{
-    tree_release(&w->tree); /* else it would go with the rest */
-    shed_memory();
-}
-
 _Noreturn void warden_main(int socket)
 {
     struct warden w = {.over = -1};
@@ -586,8 +577,6 @@ _Noreturn void warden_main(int socket)
     warden_learn_place(&w.place);
     warden_warm();
     warden_report_ready();
-    for (;;) {
+    for (;;)
         warden_serve(&w);
-        warden_shed(&w);
-    }
 }

@@ -22,12 +22,9 @@
 #include "proc/child.h"
 #include "proc/launch.h"
 #include "proc/packet.h"
-#include "proc/shed.h"
 #include "proc/warden.h"
 
 #define ZYGOTE_SOCKET 0   /* in the zygote */
-#define ZYGOTE_RUSH 4     /* wardens that it makes before it sheds what it does not need, */
-#define ZYGOTE_IDLE_MS 50 /* unless no further one is requested */
 #define ZYGOTE_LOOK_MS 20 /* between two pushes, should a job have stopped it */
 #define ZYGOTE_LOOKS 100  /* then the zygote is replaced */
 #define ZYGOTE_TRIES 3    /* at a warden; one for a spare that was killed, one for the zygote */
@@ -47,19 +44,9 @@ static void zygote_serve(void)
     close(socket);
 }
 
-/* At the start of a session a thread waits for the first ones, which come together (git, twice): to
- * shed memory before they are made takes longer than it saves. */
-static bool zygote_is_idle(void)
-{
-    struct pollfd p = {.fd = ZYGOTE_SOCKET, .events = POLLIN};
-
-    return poll(&p, 1, ZYGOTE_IDLE_MS) == 0;
-}
-
 static _Noreturn void zygote_main(int socket)
 {
     sigset_t all;
-    int served = 0;
 
     setsid(); /* so that a warden is distinguishable from other children of tenax from its first
                  moment on */
@@ -72,10 +59,6 @@ static _Noreturn void zygote_main(int socket)
     if (dup2(socket, ZYGOTE_SOCKET) < 0)
         _exit(1);
     child_close_from(ZYGOTE_SOCKET + 1);
-    do
-        zygote_serve();
-    while (++served < ZYGOTE_RUSH && !zygote_is_idle());
-    shed_memory();
     for (;;)
         zygote_serve();
 }

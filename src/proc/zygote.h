@@ -3,9 +3,8 @@
  *
  * The cost of a fork depends on the memory of the process: tenax with a long conversation would pay
  * for copying its page tables and then for every page that it writes. So the proc thread forks
- * once, when it starts, and that copy, which never grows and releases what it does not need
- * (shed.h), creates the wardens. They are its siblings, not its children (CLONE_PARENT), so tenax
- * can wait for them.
+ * once, when it starts, and that copy, which never grows, creates the wardens. They are its
+ * siblings, not its children (CLONE_PARENT), so tenax can wait for them.
  *
  * One spare warden is always created ahead, so that a job need not wait for a fork; once it is used
  * the next one is requested. A warden that comes back from its job (reserve.h) is used first, so
