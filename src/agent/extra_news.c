@@ -160,6 +160,17 @@ static void delta_find(struct agent *a, struct delta *d)
         delta_removed(a, d);
 }
 
+/* The description of the search tool names the built-in ones: alone they are not worth a reminder
+ * in every session. */
+static bool delta_is_built_in(const struct delta *d)
+{
+    VEC_EACH(&d->added, e) {
+        if ((*e)->server)
+            return false;
+    }
+    return true;
+}
+
 static size_t group_end(const struct delta *d, size_t from)
 {
     size_t to = from + 1;
@@ -404,6 +415,8 @@ void extra_say(struct agent *a)
     if (!d.added.len && !d.removed.len && !d.changed.len &&
         (d.is_whole ? !delta_has_states(&d) : str_eq(buf_str(&states), buf_str(&n->states))))
         return;
+    if (d.is_whole && delta_is_built_in(&d) && !delta_has_states(&d))
+        return;
     delta_lines(&d, budget > strlen(how_to) + states.len + 100
                         ? budget - strlen(how_to) - states.len - 100
                         : NEWS_MIN_CHARS / 4);
@@ -485,7 +498,8 @@ static void hint(struct agent *a, struct str text, const char *source)
         const struct tool_entry *e = extra[hits[i].item];
         CLEANUP(buf_release) struct buf about = BUF_INIT(BUF_NO_LIMIT);
 
-        if (map_has(&n->hinted, str_of(e->name)) || map_has(&n->found, str_of(e->name)))
+        if (!e->server || map_has(&n->hinted, str_of(e->name)) ||
+            map_has(&n->found, str_of(e->name)))
             continue;
         (void)map_set(&n->hinted, str_of(e->name), n);
         extra_write_line(e, &about);

@@ -559,8 +559,8 @@ static void permit_judge(struct judge *j)
         judge_say(j, PERMIT_ALLOW, "mode", "allowed by the mode %s", mode);
         return;
     }
-    if (j->subject->about == ABOUT_PATH && workspace_has_scratch(j->permit->workspace, j->real)) {
-        judge_say(j, PERMIT_ALLOW, "workingDir", "it is in the session's scratchpad");
+    if (j->subject->about == ABOUT_PATH && workspace_has_own(j->permit->workspace, j->real)) {
+        judge_say(j, PERMIT_ALLOW, "workingDir", "it is in a folder of the agent's own");
         return;
     }
     if (!j->can_try && judge_is_protected(j)) {

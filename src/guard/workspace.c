@@ -39,10 +39,10 @@ struct workspace {
     struct strv dirs;        /* the first one never changes */
     struct buffers *buffers; /* NULL: of a branch */
     char *state_dir;
-    atomic_bool has_scratchpad;
     struct lock lock;          /* of everything below, and of dirs after the first */
     VEC(struct strv) environs; /* the last one counts; others may still be in use */
     char *cwd;
+    struct strv own; /* folders that need no permission */
     struct map seen; /* path → struct seen_file */
     int64_t looks;
     struct buf todos;
@@ -162,6 +162,7 @@ void workspace_unref(struct workspace *w)
     for (size_t i = 0; i < ARRAY_LEN(w->shell); i++)
         buf_release(&w->shell[i]);
     strv_release(&w->dirs);
+    strv_release(&w->own);
     VEC_EACH(&w->environs, env) {
         strv_release(env);
     }
@@ -340,31 +341,31 @@ bool workspace_has_image(struct workspace *w, const char *real)
     return *w->state_dir && str_starts(str_of(real), str_of(at)) && real[strlen(at)] == '/';
 }
 
-char *workspace_open_scratchpad(struct workspace *w)
+void workspace_add_own(struct workspace *w, const char *dir)
 {
-    char *path;
-
-    if (!*w->state_dir)
-        return NULL;
-    path = path_join(w->state_dir, WORKSPACE_SCRATCHPAD);
-    if (file_mkdirs(path, 0700, /*err=*/NULL) < 0)
-        mem_freep(&path);
-    atomic_store(&w->has_scratchpad, path != NULL);
-    return path;
+    lock_take(&w->lock);
+    if (!strv_has(&w->own, str_of(dir)))
+        strv_adds(&w->own, dir);
+    lock_give(&w->lock);
 }
 
-bool workspace_has_scratch(struct workspace *w, const char *real)
+bool workspace_has_own(struct workspace *w, const char *real)
 {
-    CLEANUP(mem_freep) char *folder = NULL;
-    CLEANUP(mem_freep) char *at = NULL;
+    bool is_below = false;
 
-    while (w->of)
-        w = w->of;
-    if (!atomic_load(&w->has_scratchpad))
-        return false;
-    folder = path_join(w->state_dir, WORKSPACE_SCRATCHPAD);
-    at = workspace_real(folder);
-    return workspace_is_below(str_of(real), str_of(at));
+    for (; w && !is_below; w = w->of) {
+        CLEANUP(strv_release) struct strv own = STRV_INIT;
+
+        lock_take(&w->lock);
+        strv_add_all(&own, &w->own);
+        lock_give(&w->lock);
+        for (size_t i = 0; i < own.len && !is_below; i++) {
+            CLEANUP(mem_freep) char *at = workspace_real(own.ptr[i]);
+
+            is_below = workspace_is_below(str_of(real), str_of(at));
+        }
+    }
+    return is_below;
 }
 
 /* FNV-1a, eight bytes at a time: cheap, and only ever compared with itself. */

@@ -64,12 +64,11 @@ bool workspace_contains_real(struct workspace *w, const char *real);
 #define WORKSPACE_IMAGES "images"
 bool workspace_has_image(struct workspace *w, const char *real);
 
-/* A folder of the session's own where all its agents read and write without asking; made here.
- * Yours to free; NULL: the session keeps nothing, or it cannot be made. */
-#define WORKSPACE_SCRATCHPAD "scratchpad"
-char *workspace_open_scratchpad(struct workspace *w);
-/* real: links followed. */
-bool workspace_has_scratch(struct workspace *w, const char *real);
+/* A folder where this agent, and those that branch from it, read and write files without asking,
+ * such as an agent's memory. */
+void workspace_add_own(struct workspace *w, const char *dir);
+/* The path, with its links followed, is in such a folder. */
+bool workspace_has_own(struct workspace *w, const char *real);
 
 /* Files as the model last saw them: an edit of what changed since is refused. */
 struct seen_file {

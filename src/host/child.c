@@ -23,6 +23,7 @@
 #include "guard/permit.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
+#include "host/agent_memory.h"
 #include "host/asks.h"
 #include "host/extra.h"
 #include "host/host_state.h"
@@ -46,6 +47,7 @@ struct child {
     struct sandbox *sandbox; /* of a separate folder; NULL: the session's */
     struct permit *permit;
     bool has_mode;
+    struct agent_hooks *hooks; /* NULL = the session's */
     struct toolbox *toolbox;
     bool has_all_tools; /* the session's, late ones too */
     struct buf model;   /* as it was asked for; empty: the session's */
@@ -174,6 +176,7 @@ static void child_free(struct child *c)
     if (!c)
         return;
     agent_free(c->agent);
+    agent_hooks_free(c->hooks);
     record_free(c->record);
     toolbox_unref(c->toolbox);
     permit_free(c->permit);
@@ -333,6 +336,7 @@ static void child_write_context(struct child *c, const struct spawn_spec *spec)
         agents_list_types(h->agents, &types);
         reminder_add(&c->context, buf_str(&types));
     }
+    agent_memory_open(h->conf, c->workspace, spec->memory, str_of(c->identity.type), &c->context);
     if (h->scratchpad && host_coordinates(h)) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
 
@@ -379,6 +383,13 @@ static struct journal *child_make_record(struct child *c, struct str leaf)
     return record_journal(c->record);
 }
 
+static void child_make_hooks(struct child *c, const struct spawn_spec *spec)
+{
+    if (spec->hooks)
+        c->hooks =
+            agent_hooks_new(c->host, spec->hooks, spec->hooks_file, c->workspace, c->spending);
+}
+
 static int child_start_agent(struct child *c, const struct spawn_spec *spec, struct child *parent,
                              struct agent *asks, struct err *err)
 {
@@ -397,7 +408,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .sandbox = c->sandbox ? c->sandbox : h->sandbox,
         .crew = hub_crew(h->hub),
         .asker = spec->asker ? spec->asker : asks_asker(h->asks),
-        .hooks = h->hooks,
+        .hooks = c->hooks ? agent_hooks_list(c->hooks) : h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .max_steps = spec->max_steps,
         .effort = spec->effort ? spec->effort
@@ -516,6 +527,8 @@ static int spawn_make(struct children *all, const struct spawn_spec *spec, struc
         rc = child_make_tools(c, spec, parent, from, err);
     if (rc == 0)
         rc = child_make_briefing(c, spec, err);
+    if (rc == 0)
+        child_make_hooks(c, spec);
     if (rc == 0)
         rc = child_start_agent(c, spec, parent, parent ? parent->agent : main, err);
     toolbox_unref(from);

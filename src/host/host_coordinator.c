@@ -79,8 +79,14 @@ static int refuse_type(const struct host *h, struct err *err)
 
 static void open_scratchpad(struct host *h)
 {
-    if (!h->scratchpad && conf_get_bool(h->conf, "coordinator.scratchpad", false))
-        h->scratchpad = workspace_open_scratchpad(h->workspace);
+    if (h->scratchpad || !session_is_kept(h->session) ||
+        !conf_get_bool(h->conf, "coordinator.scratchpad", false))
+        return;
+    h->scratchpad = path_join(session_folder(h->session), "scratchpad");
+    if (file_mkdirs(h->scratchpad, 0700, /*err=*/NULL) == 0)
+        workspace_add_own(h->workspace, h->scratchpad);
+    else
+        mem_freep(&h->scratchpad);
 }
 
 int host_begin_coordinator(struct host *h, struct strv *ret_notes, struct err *err)

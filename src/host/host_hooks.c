@@ -4,6 +4,7 @@
  */
 #include "agent/agent.h"
 #include "agent/hook_sight.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "hooks/registry.h"
@@ -12,6 +13,8 @@
 #include "host/host_state.h"
 #include "host/session.h"
 #include "host/watch.h"
+#include "json/json.h"
+#include "json/jw.h"
 #include "llm/provider.h"
 
 /* The model that a hook's question goes by, as --model takes it. */
@@ -55,28 +58,100 @@ static void host_see_hook(void *arg, const struct hook_news *news)
         agent_tell_handler(a, news, /*cancel=*/NULL);
 }
 
-/* Hooks of settings and session come first, those of clients after them. */
-void host_make_hooks(struct host *h, struct strv *ret_notes)
+static struct runner *make_runner(struct host *h, struct hook_registry *registry,
+                                  struct workspace *w, struct spending *spending)
 {
     struct runner_spec spec = {
         .conf = h->conf,
-        .workspace = h->workspace,
+        .registry = registry,
+        .workspace = w,
         .session = session_id(h->session),
         .entrypoint = host_entrypoint(h),
         .model = host_say_model,
         .model_arg = h,
-        .spending = h->spending,
+        .spending = spending,
         .wake = host_hear_hook,
         .wake_arg = h,
         .watch = &h->aside_watch,
     };
 
+    return runner_new(&spec);
+}
+
+/* Hooks of settings and session come first, those of clients after them. */
+void host_make_hooks(struct host *h, struct strv *ret_notes)
+{
     h->aside_watch = (struct hook_watch){host_see_hook, h};
     h->registry = hook_registry_new(settings_limit(h->conf));
     settings_read(h->conf, h->registry, ret_notes);
-    spec.registry = h->registry;
-    h->runner = runner_new(&spec);
+    h->runner = make_runner(h, h->registry, h->workspace, h->spending);
     h->hooks[h->hook_count++] = runner_hooks(h->runner);
+}
+
+/* ---- Hooks of an agent's definition ---- */
+
+struct agent_hooks {
+    struct hook_registry *registry;
+    struct runner *runner;
+    struct hook_runner *list[HOST_MAX_HOOKS + 2]; /* the session's, then its own, then NULL */
+};
+
+/* An agent other than the main one stops with SubagentStop. */
+static const struct json *rename_stop(const struct json *hooks, struct arena *arena)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *renamed = NULL;
+    struct jw w;
+
+    jw_init(&w, &text, 0);
+    jw_object(&w);
+    JSON_EACH(hooks, it) {
+        struct str key = json_key(it);
+
+        jw_key_str(&w, str_is(key, "Stop") ? STR("SubagentStop") : key);
+        jw_json(&w, it);
+    }
+    jw_object_end(&w);
+    (void)json_parse_copy(arena, buf_str(&text), &renamed, /*ret_info=*/NULL, /*err=*/NULL);
+    return renamed;
+}
+
+struct agent_hooks *agent_hooks_new(struct host *h, const struct json *hooks, const char *file,
+                                    struct workspace *w, struct spending *spending)
+{
+    struct agent_hooks *a = mem_zalloc(sizeof(*a));
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct skill_hooks own = {.root = "agent", .file = file};
+    size_t n = 0;
+
+    own.hooks = rename_stop(hooks, &arena);
+    a->registry = hook_registry_new(settings_limit(h->conf));
+    if (own.hooks)
+        (void)settings_read_skill(h->conf, &own, a->registry, &warnings, /*err=*/NULL);
+    for (size_t i = 0; i < warnings.len; i++)
+        host_on_trouble(h, str_of(warnings.ptr[i]));
+    a->runner = make_runner(h, a->registry, w, spending);
+    runner_set_net(a->runner, h->net);
+    for (; h->hooks[n]; n++)
+        a->list[n] = h->hooks[n];
+    a->list[n] = runner_hooks(a->runner);
+    return a;
+}
+
+struct hook_runner *const *agent_hooks_list(const struct agent_hooks *a)
+{
+    return a->list;
+}
+
+void agent_hooks_free(struct agent_hooks *a)
+{
+    if (!a)
+        return;
+    runner_mute(a->runner);
+    runner_free(a->runner);
+    hook_registry_free(a->registry);
+    mem_freep(&a);
 }
 
 void host_end_as(struct host *h, const char *reason)

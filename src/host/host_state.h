@@ -165,6 +165,13 @@ void host_refresh_mcp(struct host *h);
 
 /* host_hooks.c */
 void host_make_hooks(struct host *h, struct strv *ret_notes);
+/* The session's hooks and those of an agent's definition, which run for that agent only: "hooks" of
+ * `file`, in the form of the settings. */
+struct agent_hooks;
+struct agent_hooks *agent_hooks_new(struct host *h, const struct json *hooks, const char *file,
+                                    struct workspace *w, struct spending *spending);
+struct hook_runner *const *agent_hooks_list(const struct agent_hooks *a); /* ends with NULL */
+void agent_hooks_free(struct agent_hooks *a); /* after the agent; NULL is fine */
 /* Callbacks; arg is the host. */
 void host_say_model(void *arg, struct buf *ret);
 void host_say_title(void *arg, struct buf *ret);

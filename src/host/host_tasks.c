@@ -17,6 +17,8 @@
 #include "conf/option.h"
 #include "context/reminder.h"
 #include "guard/workspace.h"
+#include "hooks/settings.h"
+#include "host/agent_memory.h"
 #include "host/child.h"
 #include "host/events/feed.h"
 #include "host/host_state.h"
@@ -125,6 +127,11 @@ static int host_become(struct host *h, struct strv *ret_notes, struct err *err)
         permit_mode_parse(agents_mode_of(h->permit, type), &mode) &&
         permit_set_mode(h->permit, mode, err) < 0)
         return err_prefix(err, "agent %s", type->name);
+    if (type->hooks) {
+        struct skill_hooks own = {.hooks = type->hooks, .root = type->name, .file = type->path};
+
+        (void)settings_read_skill(h->conf, &own, h->registry, ret_notes, /*err=*/NULL);
+    }
     if (!type->model.len || h->args->given[OPT_MODEL])
         return 0;
     if (h->agent)
@@ -234,6 +241,9 @@ void host_say_types(struct host *h)
     buf_clear(&h->opening);
     buf_add(&h->opening, buf_str(&h->context));
     add_types(h, /*first=*/true, &h->opening);
+    if (h->pool.type)
+        agent_memory_open(h->conf, h->workspace, h->pool.type->memory, str_of(h->pool.type->name),
+                          &h->opening);
     if (!session_recall(h->session)) /* else with the next input */
         (void)host_coordinator_news(h, &h->opening);
 }
