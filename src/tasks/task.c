@@ -411,6 +411,17 @@ static void tell_patch(struct task_table *t, const struct task_view *v, bool to_
     told_end(t);
 }
 
+/* From here on it no longer counts as running. */
+static void row_set_told(struct task_table *t, const char *id)
+{
+    struct task_row *r;
+
+    gate_take(&t->gate);
+    r = task_row_find(t, str_of(id));
+    r->is_telling = false;
+    gate_give(&t->gate);
+}
+
 /* Stores the notification for the owner before others see the end. */
 static void tell_end(struct task_table *t, const struct task_view *v)
 {
@@ -418,14 +429,16 @@ static void tell_end(struct task_table *t, const struct task_view *v)
     struct task_listener l;
     struct event *e;
 
-    if (!told_begin(t, &l))
+    if (!told_begin(t, &l)) {
+        row_set_told(t, v->id);
         return;
+    }
     if (v->is_background && !v->is_known) {
         task_write_notification(v, &text);
         l.notify(l.arg, v->owner, v, buf_str(&text), /*is_quiet=*/false);
-    } else {
-        l.notify(l.arg, v->owner, v, STR(""), /*is_quiet=*/true);
     }
+    row_set_told(t, v->id);
+    l.notify(l.arg, v->owner, v, STR(""), /*is_quiet=*/true); /* for a run that waited for it */
     e = task_event(EVENT_TASK_DONE, v);
     if (v->summary.len || !v->result.len)
         e->text = arena_str(&e->arena, v->summary.len ? v->summary : e->name);
@@ -619,6 +632,7 @@ void task_end(struct task_table *t, const char *id, const struct task_end *end)
     is_new = r && !task_is_over(r->state);
     if (is_new) {
         r->state = end->state;
+        r->is_telling = true; /* or a run could end before the notification is there */
         r->ended_ms = clock_mono_ms();
         r->is_known = r->is_known || end->is_known || (r->is_stopping && end->state == TASK_KILLED);
         r->has_code = end->has_code;

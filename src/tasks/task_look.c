@@ -76,7 +76,7 @@ size_t task_running(struct task_table *t, unsigned kinds_wanted, const char *own
     VEC_EACH(&t->rows, row) {
         const struct task_row *r = *row;
 
-        n += !task_is_over(r->state) && kinds_wanted & TASK_BIT(r->kind) &&
+        n += (!task_is_over(r->state) || r->is_telling) && kinds_wanted & TASK_BIT(r->kind) &&
              (!owner || strcmp(owner, r->owner) == 0) && (!background || r->is_background);
     }
     gate_give(&t->gate);

@@ -24,6 +24,7 @@ struct task_row {
     char *summary, *note, *result, *worktree, *branch;
     int depth;
     bool is_background, is_known, has_code;
+    bool is_telling;  /* it has ended, and its notification is being delivered */
     bool is_stopping; /* its owner requested the stop and needs no notification of it */
     int code;
     int64_t began_ms, ended_ms, told_ms;

@@ -44,6 +44,17 @@ static void on_notice(void *arg, const char *owner, const struct task_view *v, s
              "!");
 }
 
+/* While its notification is being delivered a task still counts as running, and no longer when
+ * others look again. */
+static void counts(void *arg, const char *owner, const struct task_view *v, struct str text,
+                   bool is_quiet)
+{
+    (void)owner, (void)v, (void)text;
+    assert_int_equal(task_running(arg, TASK_BIT(TASK_SHELL), "main", /*background=*/true),
+                     is_quiet ? 0 : 1);
+    buf_addc(&heard, is_quiet ? 'q' : 'n');
+}
+
 static struct workspace *begin(void)
 {
     char *none[] = {NULL};
@@ -109,6 +120,22 @@ static void what_runs(void **state)
     workspace_unref(w);
 }
 
+static void an_end_counts_until_it_is_told(void **state)
+{
+    struct workspace *w = begin();
+    struct task_table *t = task_table_of(w);
+    struct task_listener l = {on_event, counts, t};
+    struct task_end end = {.state = TASK_COMPLETED};
+
+    (void)state;
+    start(w, "b1", true);
+    task_table_listen(t, &l);
+    buf_clear(&heard);
+    task_end(t, "b1", &end);
+    assert_non_null(strstr(buf_cstr(&heard), "nq"));
+    workspace_unref(w);
+}
+
 static void who_is_told(void **state)
 {
     struct workspace *w = begin();
@@ -129,7 +156,7 @@ static void who_is_told(void **state)
     task_end(t, "b2", &end);
     task_end(t, "b2", &end);
     assert_string_equal(buf_cstr(&heard),
-                        "started b2\ntasks \nupdated \nnotice main b2!\ndone b2\ntasks \n");
+                        "started b2\ntasks \nupdated \nnotice main b2!\nquiet main b2\ndone b2\ntasks \n");
     buf_clear(&heard);
     start(w, "b3", false);
     task_set_background(t, "b3");
@@ -183,6 +210,7 @@ UNIT_TEST(task)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_runs),
+        cmocka_unit_test(an_end_counts_until_it_is_told),
         cmocka_unit_test(who_is_told),
         cmocka_unit_test(how_it_reads),
     };
