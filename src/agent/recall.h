@@ -65,3 +65,6 @@ void recall_release(struct recall *r);
 
 /* ERR_IO, ERR_CANCELLED. Invalid lines are skipped and counted. */
 int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err);
+/* The same for a fork of the conversation at this point: as agent_talk(), it keeps the calls of the
+ * last answer that have no result yet. */
+int recall_read_fork(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err);

@@ -28,6 +28,7 @@
 #include "host/extra.h"
 #include "host/host_state.h"
 #include "host/hub.h"
+#include "host/record/fork_context.h"
 #include "host/record/record.h"
 #include "host/session.h"
 #include "llm/message.h"
@@ -366,17 +367,17 @@ static int child_recall(struct child *c, struct recall *past, struct buf *ret_le
     load_free(load);
     if (rc == 0 && !past->messages.len)
         return err_set(err, ERR_NOT_FOUND, "its conversation is empty");
-    return rc;
+    return rc < 0 ? -1 : fork_context_read(buf_cstr(&path), h->session, h->cancel, past, err);
 }
 
-static struct journal *child_make_record(struct child *c, struct str leaf)
+static struct journal *child_make_record(struct child *c, struct str leaf, struct str seed)
 {
     struct host *h = c->host;
 
     if (!session_is_kept(h->session))
         return NULL;
     record_agent_path(session_folder(h->session), c->id, &c->transcript);
-    c->record = session_begin_agent(h->session, buf_cstr(&c->transcript), c->id, c->workspace,
+    c->record = session_begin_agent(h->session, buf_cstr(&c->transcript), c->id, seed, c->workspace,
                                     asks_asker(h->asks), host_entrypoint(h), host_on_trouble, h);
     if (leaf.len)
         record_go_on_from(c->record, leaf);
@@ -396,6 +397,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     struct host *h = c->host;
     CLEANUP(recall_release) struct recall past = RECALL_INIT;
     CLEANUP(buf_release) struct buf leaf = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf seed = BUF_INIT(BUF_NO_LIMIT);
     struct provider models[MODELS_MAX] = {{0}};
     struct agent_spec agent = {
         .identity = c->identity,
@@ -428,6 +430,13 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
 
     if (spec->forks && agent_talk(asks, h->cancel, &past, err) < 0)
         return -1;
+    if (spec->forks) {
+        struct fork_context from = {.agent = c->id,
+                                    .parent = parent ? parent->id : NULL,
+                                    .session = session_id(h->session)};
+
+        fork_context_write(&from, &past, &seed);
+    }
     if (spec->resumes && child_recall(c, &past, &leaf, err) < 0)
         return -1;
     if (child_make_models(c, spec, parent, models, &agent.provider_count, err) < 0)
@@ -454,7 +463,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     }
     if (past.messages.len)
         agent.recall = &past;
-    agent.journal = child_make_record(c, buf_str(&leaf));
+    agent.journal = child_make_record(c, buf_str(&leaf), buf_str(&seed));
     if (agent.journal)
         agent.own_transcript_path = buf_cstr(&c->transcript);
     c->agent = agent_new(&agent);

@@ -532,13 +532,15 @@ struct record *session_begin(struct session *s, struct workspace *w, struct aske
 }
 
 struct record *session_begin_agent(struct session *s, const char *path, const char *agent_id,
-                                   struct workspace *w, struct asker *asker, const char *entrypoint,
-                                   session_notice_fn notice, void *notice_arg)
+                                   struct str seed, struct workspace *w, struct asker *asker,
+                                   const char *entrypoint, session_notice_fn notice,
+                                   void *notice_arg)
 {
     struct record_spec spec = {
         .path = path,
         .session = s->id,
         .agent_id = agent_id,
+        .seed = seed,
         .entrypoint = entrypoint,
         .sync = session_sync(s->conf),
         .workspace = w,

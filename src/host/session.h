@@ -88,10 +88,12 @@ typedef void (*session_notice_fn)(void *arg, struct str text);
 struct record *session_begin(struct session *s, struct workspace *w, struct asker *asker,
                              const char *entrypoint, session_notice_fn notice, void *notice_arg);
 
-/* The same for an agent beside the session's own, in a separate file; the caller frees it. */
+/* The same for an agent beside the session's own, in a separate file that begins with the lines of
+ * seed; the caller frees it. */
 struct record *session_begin_agent(struct session *s, const char *path, const char *agent_id,
-                                   struct workspace *w, struct asker *asker, const char *entrypoint,
-                                   session_notice_fn notice, void *notice_arg);
+                                   struct str seed, struct workspace *w, struct asker *asker,
+                                   const char *entrypoint, session_notice_fn notice,
+                                   void *notice_arg);
 
 /* Going back to before a message of the user (host/record/rewind.h). */
 struct session_rewind {

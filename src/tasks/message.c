@@ -85,21 +85,19 @@ static struct run *run_again(struct agents *a, const struct agents_note *n,
     r->model = arena_str(&r->arena, json_get_str(meta, "model"));
     (void)effort_parse(json_get_str(meta, "effort"), &r->effort);
     r->types = agents_types(a);
-    r->type = definitions_find(r->types, type.len ? type : STR("general-purpose"));
+    r->road = json_get_bool(meta, "isFork", false) ? ROAD_FORK : ROAD_BACKGROUND;
+    if (r->road != ROAD_FORK)
+        r->type = definitions_find(r->types, type.len ? type : STR("general-purpose"));
     if (r->type) /* check the current rules, since anyone could have written the file */
         r->mode = agents_mode_of(n->permit, r->type);
     r->depth = v->depth ? v->depth : 1;
-    r->road = ROAD_BACKGROUND;
     r->resumes = true;
     r->is_away = true;
     r->output_file = arena_cstr(&r->arena, v->output_file);
     r->pool = (struct pool){run_pool_kind(r), r->type, r->depth < a->max_depth};
-    if (!r->type)
-        err_set(err, ERR_NOT_FOUND, "its type '%.*s' is gone", STR_ARG(str_clip(type, 64)));
-    else if (json_get_bool(meta, "isFork", false))
-        err_set(err, ERR_UNSUPPORTED, "it was a fork, and those are not resumed");
-    else
+    if (r->type || r->road == ROAD_FORK)
         return r;
+    err_set(err, ERR_NOT_FOUND, "its type '%.*s' is gone", STR_ARG(str_clip(type, 64)));
     r->refs = 1;
     run_unref(r);
     return NULL;

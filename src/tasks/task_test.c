@@ -155,8 +155,9 @@ static void who_is_told(void **state)
     start(w, "b2", true);
     task_end(t, "b2", &end);
     task_end(t, "b2", &end);
-    assert_string_equal(buf_cstr(&heard),
-                        "started b2\ntasks \nupdated \nnotice main b2!\nquiet main b2\ndone b2\ntasks \n");
+    assert_string_equal(
+        buf_cstr(&heard),
+        "started b2\ntasks \nupdated \nnotice main b2!\nquiet main b2\ndone b2\ntasks \n");
     buf_clear(&heard);
     start(w, "b3", false);
     task_set_background(t, "b3");

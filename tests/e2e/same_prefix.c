@@ -7,7 +7,8 @@
  * A session with thinking, calls side by side, a result that is too long and an error; then twice
  * --continue. The last request of each run is compared with the first of the next: system prompt
  * and tools are the same, and the conversation continues after the old end. Only where the cache
- * breakpoints stand may differ. Main thread.
+ * breakpoints stand may differ. Then two forks of one answer, of which one is resumed in another
+ * run: both begin with the same bytes, and the resumed one continues its own. Main thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,21 @@ static const char scenario[] =
     "step\n  if-prompt \"two\"\n  call Bash {\"command\": \"echo two\"}\n"
     "step\n  if-prompt \"two\"\n  text Second.\n"
     "step\n  if-prompt \"three\"\n  text Third.\n";
+
+/* Main's turns end before the forks' do, so that each end is a turn of its own. */
+static const char forks[] =
+    "step\n  if-prompt \"Your directive: count\"\n  call Bash {\"command\": \"echo 1\"}\n"
+    "step\n  if-prompt \"Your directive: count\"\n  text Counted.\n"
+    "step\n  if-prompt \"Your directive: weigh\"\n  text Weighed.\n"
+    "step\n  if-prompt \"again\"\n  text Counted twice.\n"
+    "step\n  if-prompt \"one\"\n  text I look.\n  call Bash {\"command\": \"seq 300\"}\n"
+    "step\n  if-result \"299\"\n"
+    "  call Agent {\"description\": \"C\", \"prompt\": \"count\", \"subagent_type\": \"fork\", "
+    "\"name\": \"counter\"}\n"
+    "  call Agent {\"description\": \"W\", \"prompt\": \"weigh\", \"subagent_type\": \"fork\"}\n"
+    "step\n  if-prompt \"two\"\n"
+    "  call SendMessage {\"to\": \"counter\", \"message\": \"again\"}\n"
+    "step\n  sticky\n  text ok\n";
 
 /* The conversation in any dialect. */
 static struct str conversation(const struct json *body)
@@ -81,7 +97,8 @@ static int check_pair(const struct json *before, const struct json *now, struct 
     return 0;
 }
 
-static int check_record(struct str record, size_t *ret_requests, struct err *err)
+/* only: what the requests to be compared have in common; or empty. */
+static int check_record(struct str record, struct str only, size_t *ret_requests, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     const struct json *before = NULL;
@@ -91,7 +108,7 @@ static int check_record(struct str record, size_t *ret_requests, struct err *err
     while (str_cut(&record, '\n', &line)) {
         const struct json *request;
 
-        if (!line.len)
+        if (!line.len || !str_has(line, only))
             continue;
         if (json_parse(&arena, line, &request, /*ret_info=*/NULL, err) < 0)
             return -1;
@@ -126,10 +143,52 @@ static int play_all(struct stage *s, struct err *err)
     if (file_replace(file, STR(scenario), 0600, err) < 0 || stage_serve(s, file, err) < 0 ||
         play(s, "one", /*more=*/NULL, err) < 0 || play(s, "two", "--continue", err) < 0 ||
         play(s, "three", "--continue", err) < 0 || stage_record(s, &record, err) < 0 ||
-        check_record(buf_str(&record), &requests, err) < 0)
+        check_record(buf_str(&record), STR(""), &requests, err) < 0)
         return -1;
     if (requests != 5)
         return err_set(err, ERR_PROTOCOL, "%zu requests instead of 5", requests);
+    return 0;
+}
+
+/* What both requests say before their directive. */
+static int check_forks(struct str record, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str first[2] = {{0}};
+    struct str line;
+
+    while (str_cut(&record, '\n', &line)) {
+        size_t which = str_has(line, STR("Your directive: weigh"));
+        const struct json *request;
+
+        if (!str_has(line, STR("Your directive: ")) || first[which].len)
+            continue;
+        if (json_parse(&arena, line, &request, /*ret_info=*/NULL, err) < 0)
+            return -1;
+        first[which] = conversation(json_get(request, "body"));
+        first[which] = str_first(first[which], str_find(first[which], STR("Your directive: ")));
+    }
+    if (first[0].len < 100 || !str_eq(first[0], first[1]))
+        return err_set(err, ERR_PROTOCOL, "two forks of one answer begin differently");
+    return 0;
+}
+
+static int play_forks(struct stage *s, struct err *err)
+{
+    CLEANUP(mem_freep) char *file = path_join(s->dir, "scenario");
+    CLEANUP(buf_release) struct buf record = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf complaints = BUF_INIT(BUF_NO_LIMIT);
+    size_t requests = 0;
+
+    stage_unserve(s, &complaints);
+    if (stage_sweep(s, err) < 0 || file_replace(file, STR(forks), 0600, err) < 0 ||
+        stage_serve(s, file, err) < 0 || play(s, "one", /*more=*/NULL, err) < 0 ||
+        play(s, "two", "--continue", err) < 0 || stage_record(s, &record, err) < 0 ||
+        check_forks(buf_str(&record), err) < 0 ||
+        check_record(buf_str(&record), STR("Your directive: count"), &requests, err) < 0)
+        return err_prefix(err, "forks");
+    if (requests != 3)
+        return err_set(err, ERR_PROTOCOL, "%zu requests of the fork instead of 3", requests);
     return 0;
 }
 
@@ -146,6 +205,8 @@ int main(int argc, char **argv)
     r = stage_open(&stage, argv[1], argv[2], &err);
     if (r == 0)
         r = play_all(&stage, &err);
+    if (r == 0)
+        r = play_forks(&stage, &err);
     if (r < 0)
         printf("%s: %s\n", argv[2], err.text);
     stage_close(&stage);

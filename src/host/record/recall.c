@@ -47,6 +47,7 @@ struct reader {
         entries; /* uuids of the chain's lines, to recognize queued input that was already used */
     struct map files;    /* path → index + 1 */
     struct map priced;   /* answers whose usage is counted, by message id and request id */
+    bool forks;          /* calls of the last answer without a result are kept */
     bool is_deferred;    /* the last turn ended because a hook deferred its call */
     uint64_t counted_to; /* lines before this offset are included in the recorded cost */
 };
@@ -568,7 +569,7 @@ static bool is_blank(const struct message *m)
 
 /* The model's message without calls that have no result. NULL if nothing remains. */
 static struct message *wire_assistant(struct reader *r, const struct message *from,
-                                      struct map *seen)
+                                      bool keeps_calls, struct map *seen)
 {
     struct message *m = message_new(ROLE_ASSISTANT, from->len ? from->len : 1);
 
@@ -580,7 +581,7 @@ static struct message *wire_assistant(struct reader *r, const struct message *fr
         if (b->kind == BLOCK_TOOL_USE) {
             if (map_has(seen, b->id))
                 continue;
-            if (!map_has(&r->results, b->id)) {
+            if (!map_has(&r->results, b->id) && !keeps_calls) {
                 wire_lost(r->to, b);
                 continue;
             }
@@ -614,6 +615,8 @@ static struct message *wire_user(struct recall *to)
 
 static void wire_results(struct reader *r, const struct message *calls)
 {
+    struct block started = {.kind = BLOCK_TEXT, .text = STR(AGENT_TALK_RESULT)};
+
     for (size_t i = 0; i < calls->len; i++) {
         const struct message *m;
         struct block result;
@@ -621,7 +624,11 @@ static void wire_results(struct reader *r, const struct message *calls)
         if (calls->blocks[i].kind != BLOCK_TOOL_USE)
             continue;
         m = map_get(&r->results, calls->blocks[i].id);
-        result = m->blocks[0];
+        result = m ? m->blocks[0]
+                   : (struct block){.kind = BLOCK_TOOL_RESULT,
+                                    .id = calls->blocks[i].id,
+                                    .content = &started,
+                                    .content_len = 1};
         result.name = calls->blocks[i].name;
         message_add(wire_user(r->to), &result);
     }
@@ -663,6 +670,7 @@ static void recall_wire(struct reader *r)
 
     for (size_t i = 0; i < r->parts.len; i++) {
         const struct message *part = r->parts.ptr[i].message;
+        bool keeps_calls = r->forks && i + 1 == r->parts.len;
         struct message *said;
 
         if (part->role == ROLE_USER) {
@@ -670,8 +678,8 @@ static void recall_wire(struct reader *r)
                 message_add(wire_user(to), &part->blocks[b]);
         } else {
             buf_clear(&to->lost); /* only those at the very end are reported */
-            to->deferred = wire_deferred(r, i);
-            said = to->deferred ? to->deferred : wire_assistant(r, part, &seen);
+            to->deferred = keeps_calls ? NULL : wire_deferred(r, i);
+            said = to->deferred ? to->deferred : wire_assistant(r, part, keeps_calls, &seen);
             if (said && !wire_last(to))
                 wire_gap(to, STR("<system-reminder>\nThe conversation began before this.\n"
                                  "</system-reminder>"));
@@ -783,20 +791,34 @@ static int recall_find_state(struct reader *r, struct err *err)
     return 0;
 }
 
-int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err)
+static int read_all(struct reader *r, struct cancel *cancel, struct err *err)
 {
-    CLEANUP(reader_release) struct reader r = {.load = load, .to = ret};
+    struct load *load = r->load;
 
-    if (reader_replacements(&r, err) < 0 || reader_cost(&r, err) < 0)
+    if (reader_replacements(r, err) < 0 || reader_cost(r, err) < 0)
         return -1;
     for (size_t i = 0; i < load_count(load); i++) {
         if (i % 1024 == 0 && cancel_is_set(cancel))
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (reader_line(&r, load_at(load, i), err) < 0)
+        if (reader_line(r, load_at(load, i), err) < 0)
             return -1;
     }
-    if (reader_queue(&r, err) < 0)
+    if (reader_queue(r, err) < 0)
         return -1;
-    recall_wire(&r);
-    return recall_find_state(&r, err);
+    recall_wire(r);
+    return recall_find_state(r, err);
+}
+
+int recall_read(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err)
+{
+    CLEANUP(reader_release) struct reader r = {.load = load, .to = ret};
+
+    return read_all(&r, cancel, err);
+}
+
+int recall_read_fork(struct load *load, struct cancel *cancel, struct recall *ret, struct err *err)
+{
+    CLEANUP(reader_release) struct reader r = {.load = load, .to = ret, .forks = true};
+
+    return read_all(&r, cancel, err);
 }
