@@ -10,6 +10,7 @@
 
 #include "agent/compact/compact.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -27,6 +28,7 @@ enum stage {
 struct entry {
     struct agent_input in;
     enum stage stage;
+    int64_t since_ms;  /* clock_mono_ms() */
     bool is_withdrawn; /* withdrawn while claimed */
 };
 
@@ -71,6 +73,7 @@ static struct entry *entry_new(struct agent_input *in, enum stage stage)
 
     e->in = *in;
     e->stage = stage;
+    e->since_ms = clock_mono_ms();
     in->message = NULL;
     in->command = NULL;
     in->order = NULL;
@@ -243,6 +246,20 @@ void inputs_list(struct inputs *q, enum inputs_which which, struct strv *ret_uui
             strv_add(ret_texts, buf_str(&text));
     }
     lock_give(&q->lock);
+}
+
+int64_t inputs_oldest_ms(struct inputs *q, enum inputs_which which)
+{
+    int64_t oldest_ms = -1;
+
+    lock_take(&q->lock);
+    VEC_EACH(&q->list, e) {
+        if (is_of(*e, which) && !(*e)->in.is_notice &&
+            (oldest_ms < 0 || (*e)->since_ms < oldest_ms))
+            oldest_ms = (*e)->since_ms;
+    }
+    lock_give(&q->lock);
+    return oldest_ms;
 }
 
 bool inputs_drop(struct inputs *q, enum inputs_which which)

@@ -119,6 +119,8 @@ enum inputs_which {
 /* The users' prompts and commands in order: uuids, and texts (ret_texts may be NULL). */
 void inputs_list(struct inputs *q, enum inputs_which which, struct strv *ret_uuids,
                  struct strv *ret_texts);
+/* When the oldest of those came (clock_mono_ms()); -1 if there is none. */
+int64_t inputs_oldest_ms(struct inputs *q, enum inputs_which which);
 /* Drops those, and notices. True if one of them is recorded in the journal. */
 bool inputs_drop(struct inputs *q, enum inputs_which which);
 

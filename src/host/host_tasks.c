@@ -49,6 +49,15 @@ static void tasks_emit(void *arg, struct event *e)
     feed_emit(h->feed, e, /*cancel=*/NULL);
 }
 
+/* Runs Notification hooks. */
+static void host_tell_completed(struct agent *main, const struct task_view *v)
+{
+    CLEANUP(buf_release) struct buf message = BUF_INIT(2 * TASK_MAX_SUMMARY);
+
+    task_write_summary(v, &message);
+    agent_tell(main, "agent_completed", /*title=*/NULL, buf_str(&message));
+}
+
 static void tasks_notify(void *arg, const char *owner, const struct task_view *v, struct str text,
                          bool is_quiet)
 {
@@ -67,6 +76,8 @@ static void tasks_notify(void *arg, const char *owner, const struct task_view *v
                 task_look(h->tasks, str_of(owner), &arena, &above) ? above.owner : IDENTITY_MAIN;
         if (in.message && main)
             agent_send(main, &in);
+        if (main && v->kind == TASK_AGENT && task_is_over(v->state))
+            host_tell_completed(main, v);
         agent_input_release(&in);
     }
     if (main) /* it may have waited for this end */
@@ -190,6 +201,13 @@ int host_bring_types(struct host *h, struct str json, struct err *err)
     return h->lacks_type && (become_late(h, err) < 0 || host_make_toolbox(h, err) < 0) ? -1 : 0;
 }
 
+static int64_t input_since(void *arg)
+{
+    struct host *h = arg;
+
+    return inputs_oldest_ms(h->inputs, INPUTS_ALL);
+}
+
 int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)
 {
     struct agents_spec spec = {
@@ -200,6 +218,8 @@ int host_make_agents(struct host *h, struct strv *ret_notes, struct err *err)
         .session = session_id(h->session),
         .folder = session_is_kept(h->session) ? session_folder(h->session) : NULL,
         .is_headless = !h->is_interactive,
+        .input_since = input_since,
+        .arg = h,
         .is_bare = h->args->given[OPT_BARE],
     };
 

@@ -20,6 +20,7 @@
 #include "tasks/agents_state.h"
 
 #define AGENTS_MAX_DESCRIPTION 500
+#define LOOK_MS 500
 #define TYPES_TITLE "Types of agents (subagent_type of Agent):\n"
 
 void agents_outcome_release(struct agents_outcome *o)
@@ -603,6 +604,22 @@ static void parent_waits(struct run *r, bool on)
         runs_next(a);
 }
 
+/* When the user's queue is looked at again. */
+static int64_t next_look(int64_t until_ms)
+{
+    int64_t look_ms = clock_mono_ms() + LOOK_MS;
+
+    return until_ms >= 0 && until_ms < look_ms ? until_ms : look_ms;
+}
+
+/* Whether the user has waited long enough for agents that main itself waits for. */
+static bool user_has_waited(const struct agents *a)
+{
+    int64_t since_ms = a->spec.input_since(a->spec.arg);
+
+    return since_ms >= 0 && clock_mono_ms() - since_ms >= AGENTS_PATIENCE_MS;
+}
+
 /* Waits until the agent has ended or moved to the background. -1 if the caller was interrupted; the
  * agent has ended then, too. */
 static int run_await(struct run *r, struct cancel *cancel, struct err *err)
@@ -611,6 +628,7 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
     struct cancel_hook *hook = cancel ? cancel_on(cancel, agents_poke, a) : NULL;
     int64_t away_ms = conf_get_i64(a->spec.conf, "agents.autoBackgroundMs", 0);
     int64_t until_ms = away_ms > 0 && may_background(a) ? clock_mono_ms() + away_ms : -1;
+    bool has_user = a->spec.input_since && may_background(a) && identity_is_main(&r->by);
     bool was_stopped = false;
     bool goes_away = false;
     bool is_cut;
@@ -629,7 +647,15 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
             goes_away = r->is_away = true;
             break;
         }
-        gate_wait(&a->gate, was_stopped ? -1 : until_ms);
+        if (!has_user || was_stopped) {
+            gate_wait(&a->gate, was_stopped ? -1 : until_ms);
+            continue;
+        }
+        gate_wait(&a->gate, next_look(until_ms));
+        gate_give(&a->gate);
+        if (user_has_waited(a)) /* moves this one, too */
+            (void)agents_send_away(a, STR(""));
+        gate_take(&a->gate);
     }
     is_cut = was_stopped || (cancel_is_set(cancel) && r->state != RUN_OVER && !r->is_away);
     gate_give(&a->gate);

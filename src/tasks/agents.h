@@ -37,6 +37,7 @@ struct task_table;
 struct team;
 struct workspace;
 
+#define AGENTS_PATIENCE_MS 5000 /* of a user whose input waits for a foreground agent */
 #define AGENTS_MAX_PROMPT ((size_t)1 << 20)
 
 struct agents_spec {
@@ -47,6 +48,10 @@ struct agents_spec {
     const char *session; /* uuid */
     const char *folder;  /* of the session; NULL = nothing is saved */
     bool is_headless;
+    /* When the oldest input of the user that waits for main came (clock_mono_ms()); -1 if none
+     * waits. NULL: agents are not moved to the background because of it. */
+    int64_t (*input_since)(void *arg);
+    void *arg;
     bool is_bare; /* --bare: workers of coordinator mode get only the basic tools */
 };
 

@@ -57,6 +57,7 @@ static struct {
     struct task_table *tasks;
     struct crew *crew;
     struct agents *agents;
+    int64_t input_ms; /* when input of the user came; -1: none waits */
 } stage;
 
 /* The gate is taken. */
@@ -228,6 +229,12 @@ static void on_notice(void *arg, const char *owner, const struct task_view *v, s
     gate_give(&stage.gate);
 }
 
+static int64_t play_input(void *arg)
+{
+    (void)arg;
+    return stage.input_ms;
+}
+
 static void begin(const char *at_once)
 {
     static char variables[4][600];
@@ -244,6 +251,7 @@ static void begin(const char *at_once)
     snprintf(variables[2], sizeof(variables[2]), "TENAX_MAX_CONCURRENT_SUBAGENTS=%s", at_once);
     snprintf(variables[3], sizeof(variables[3]), "TENAX_MAX_SUBAGENTS_PER_SESSION=5000");
     memset(&stage, 0, sizeof(stage));
+    stage.input_ms = -1;
     gate_init(&stage.gate);
     stage.spawner = (struct spawner){.start = play_start,
                                      .wait = play_wait,
@@ -264,7 +272,8 @@ static void begin(const char *at_once)
                                 .spawner = &stage.spawner,
                                 .crew = stage.crew,
                                 .session = "11111111-2222-4333-8444-555555555555",
-                                .folder = scratch_dir()};
+                                .folder = scratch_dir(),
+                                .input_since = play_input};
     if (agents_new(&spec, &stage.agents, &err) < 0)
         fail_msg("%s", err.text);
 }
@@ -636,6 +645,24 @@ static void a_thousand(void **state)
     end();
 }
 
+/* A user who has waited long enough gets the main agent back: what it waits for moves to the
+ * background. */
+static void input_moves_agents(void **state)
+{
+    char id[TASK_ID_MAX + 1];
+
+    (void)state;
+    begin("20");
+    stage.input_ms = clock_mono_ms() - AGENTS_PATIENCE_MS;
+    start("", /*background=*/false, id);
+    assert_int_equal(state_of(id), TASK_RUNNING);
+    assert_true(rest(id));
+    await_over(id);
+    await_alone();
+    assert_int_equal(count_of(&stage.notices, id), 1);
+    end();
+}
+
 UNIT_TEST(agents)
 {
     const struct CMUnitTest tests[] = {
@@ -647,6 +674,7 @@ UNIT_TEST(agents)
         cmocka_unit_test(stopped_starts_none),
         cmocka_unit_test(no_slot_is_lost),
         cmocka_unit_test(a_thousand),
+        cmocka_unit_test(input_moves_agents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
