@@ -33,6 +33,11 @@ enum pick_look {
     PICK_THEME,  /* a list of themes: each is shown while the cursor is on it */
 };
 
+struct pick_key {
+    const char *key;  /* "k", "shift+tab" */
+    const char *does; /* "kill", for the line of keys */
+};
+
 struct pick {
     enum pick_look look;
     struct str title;
@@ -41,6 +46,12 @@ struct pick {
     const struct choice *choices;
     size_t count;
     size_t at; /* the cursor at first */
+    /* PICK_LIST: keys that choose as Enter does. *ret_key is the one that was pressed, or key_count
+     * for Enter. */
+    const struct pick_key *keys;
+    size_t key_count;
+    size_t *ret_key;
+    const char *enter; /* what Enter does; NULL: "choose" */
 };
 
 enum front_switch {

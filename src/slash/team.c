@@ -49,6 +49,7 @@ static void collect(void *arg, const struct mate_row *row)
     r.agent = keep(m, row->agent);
     r.type = keep(m, row->type);
     r.model = keep(m, row->model);
+    r.mode = keep(m, row->mode);
     vec_push(&m->list, r);
 }
 
@@ -126,8 +127,8 @@ static void say_members(struct slash_call *call, struct str name, const struct m
     slash_sayf(call, INK_FAINT, "  %zu of %zu running\n", busy, m->list.len);
     VEC_EACH(&m->list, r) {
         slash_sayf(call, ink_of(r->color), "@%s", r->name);
-        slash_sayf(call, INK_FAINT, "  %s%s%s, %s\n", r->type, *r->type && *r->model ? ", " : "",
-                   r->model, mate_state_name(r->state));
+        slash_sayf(call, INK_FAINT, "  %s%s%s, %s, %s\n", r->type,
+                   *r->type && *r->model ? ", " : "", r->model, mate_state_name(r->state), r->mode);
     }
 }
 
@@ -184,41 +185,125 @@ static int member_do(struct slash_call *call, struct str verb, const struct mate
     return 0;
 }
 
-/* ---- As a menu ---- */
+/* ---- As a panel ---- */
 
-static int team_choose(struct slash_call *call, struct str name, const struct members *m,
-                       struct err *err)
+enum team_key {
+    TEAM_KILL,
+    TEAM_ASK,
+    TEAM_PRUNE,
+    TEAM_MODE,
+    TEAM_VIEW, /* Enter */
+};
+static const struct pick_key team_keys[] = {
+    [TEAM_KILL] = {"k", "stop"},
+    [TEAM_ASK] = {"s", "ask to shut down"},
+    [TEAM_PRUNE] = {"p", "end idle ones"},
+    [TEAM_MODE] = {"shift+tab", "mode"},
+};
+
+/* The item that a member works on. */
+static void add_item(struct slash_call *call, const char *owner, struct buf *ret)
 {
-    static const char *const labels[] = {"View its conversation", "Ask it to shut down",
-                                         "Stop it at once"};
-    static const char *const verbs[] = {"view", "end", "kill"};
+    CLEANUP(board_release) struct board b = BOARD_INIT;
+
+    if (board_of(call, &b, /*err=*/NULL) < 0)
+        return;
+    VEC_EACH(&b.items, i) {
+        if (i->status == ITEM_IN_PROGRESS && str_is(i->owner, owner))
+            buf_addf(ret, ", #%lld %.*s", (long long)i->id, STR_ARG(str_clip(i->subject, 60)));
+    }
+}
+
+static int member_next_mode(struct slash_call *call, const struct mate_row *r, struct err *err)
+{
+    static const char *const modes[] = {"default", "acceptEdits", "plan"};
+    size_t at = 0;
+
+    while (at < ARRAY_LEN(modes) && strcmp(modes[at], r->mode) != 0)
+        at++;
+    for (size_t i = 1; i <= ARRAY_LEN(modes); i++) {
+        err_clear(err);
+        if (team_set_mode(host_team(call->host), str_of(r->name),
+                          str_of(modes[(at + i) % ARRAY_LEN(modes)]), err) == 0)
+            return 0;
+        if (err->code != ERR_DENIED) /* wider than the lead's: the one after it */
+            return -1;
+    }
+    return -1;
+}
+
+/* One look at it. 1: the panel is shown again. */
+static int team_panel(struct slash_call *call, struct str name, const struct members *m, size_t *at,
+                      struct err *err)
+{
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf title = BUF_INIT(1000);
     struct choice *choices = arena_zalloc(&arena, sizeof(*choices) * (m->list.len + 1));
-    struct pick p = {.look = PICK_LIST, .choices = choices, .count = 1};
-    size_t at, what;
+    size_t key = TEAM_VIEW;
+    struct pick p = {.look = PICK_LIST,
+                     .choices = choices,
+                     .count = 1,
+                     .at = *at,
+                     .keys = team_keys,
+                     .key_count = ARRAY_LEN(team_keys),
+                     .ret_key = &key,
+                     .enter = "view"};
+    const struct mate_row *r;
 
     buf_addf(&title, "Team %.*s", STR_ARG(name));
     p.title = buf_str(&title);
     choices[0].label = STR("The task list");
-    VEC_EACH(&m->list, r) {
+    VEC_EACH(&m->list, it) {
         CLEANUP(buf_release) struct buf label = BUF_INIT(1000);
-        CLEANUP(buf_release) struct buf detail = BUF_INIT(1000);
+        CLEANUP(buf_release) struct buf detail = BUF_INIT(2000);
 
-        buf_addf(&label, "@%s", r->name);
-        buf_addf(&detail, "%s, %s%s%s", mate_state_name(r->state), r->type,
-                 *r->type && *r->model ? ", " : "", r->model);
+        buf_addf(&label, "@%s", it->name);
+        buf_addf(&detail, "%s, %s, in-process, %s%s%s", mate_state_name(it->state), it->mode,
+                 it->type, *it->type && *it->model ? ", " : "", it->model);
+        add_item(call, it->name, &detail);
         choices[p.count++] = (struct choice){.label = arena_str(&arena, buf_str(&label)),
                                              .detail = arena_str(&arena, buf_str(&detail))};
     }
-    if (slash_pick(call, &p, &at, err) < 0)
+    if (slash_pick(call, &p, at, err) < 0)
         return -1;
-    if (!at)
-        return say_board(call, err);
-    if (slash_choose(call, arena_cstr(&arena, choices[at].label), labels, ARRAY_LEN(labels), &what,
-                     err) < 0)
-        return -1;
-    return member_do(call, str_of(verbs[what]), &m->list.ptr[at - 1], err);
+    if (key == TEAM_PRUNE)
+        return end_idle(call, m, err) < 0 ? -1 : 1;
+    if (!*at)
+        return key == TEAM_VIEW ? say_board(call, err) : 1;
+    r = &m->list.ptr[*at - 1];
+    switch ((enum team_key)key) {
+    case TEAM_KILL:
+        return member_do(call, STR("kill"), r, err) < 0 ? -1 : 1;
+    case TEAM_ASK:
+        return member_end(call, r->name, err) < 0 ? -1 : 1;
+    case TEAM_MODE:
+        return member_next_mode(call, r, err) < 0 ? -1 : 1;
+    default:
+        return member_do(call, STR("view"), r, err);
+    }
+}
+
+/* Until a member is viewed, or the user leaves it. */
+static int team_choose(struct slash_call *call, struct str name, struct err *err)
+{
+    bool has_acted = false;
+    size_t at = 0;
+    int rc = 1;
+
+    while (rc > 0) {
+        CLEANUP(members_release) struct members m = {.arena = ARENA_INIT};
+
+        team_each(host_team(call->host), collect, &m);
+        if (at > m.list.len)
+            at = m.list.len;
+        rc = team_panel(call, name, &m, &at, err);
+        has_acted = has_acted || rc > 0;
+    }
+    if (rc < 0 && has_acted && err->code == ERR_CANCELLED) { /* left, with what it did to be said */
+        err_clear(err);
+        rc = 0;
+    }
+    return rc;
 }
 
 static int team_run(struct slash_call *call, struct err *err)
@@ -238,7 +323,7 @@ static int team_run(struct slash_call *call, struct err *err)
     }
     team_each(host_team(call->host), collect, &m);
     if (!verb.len && call->front)
-        return team_choose(call, name, &m, err);
+        return team_choose(call, name, err);
     if (!verb.len) {
         say_members(call, name, &m);
         return say_board(call, err);

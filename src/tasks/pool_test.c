@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "unit.h"
 
-static const char tools[] = "Agent AskUserQuestion Bash Edit EnterPlanMode Read SendMessage Skill "
-                            "StructuredOutput TaskOutput TaskStop "
+static const char tools[] = "Agent AskUserQuestion Bash Edit EnterPlanMode ExitPlanMode ListAgents "
+                            "Read SendMessage Skill StructuredOutput TaskList TaskOutput TaskStop "
                             "TeamCreate Write mcp__a__b update_goal";
 
 static const struct pool_case {
@@ -26,7 +26,8 @@ static const struct pool_case {
 } pool_cases[] = {
     {"foreground",
      {.kind = POOL_FOREGROUND, .may_start = true},
-     "Agent Bash Edit Read SendMessage Skill StructuredOutput TaskOutput TaskStop Write mcp__a__b"},
+     "Agent Bash Edit ListAgents Read SendMessage Skill StructuredOutput TaskList TaskOutput "
+     "TaskStop Write mcp__a__b"},
     {"background",
      {.kind = POOL_BACKGROUND, .may_start = true},
      "Agent Bash Edit Read SendMessage Skill TaskOutput TaskStop Write mcp__a__b"},
@@ -35,12 +36,20 @@ static const struct pool_case {
      "Bash Edit Read SendMessage Skill TaskOutput TaskStop Write mcp__a__b"},
     {"fork",
      {.kind = POOL_FORK},
-     "Agent AskUserQuestion Bash Edit EnterPlanMode Read SendMessage Skill StructuredOutput "
-     "TaskOutput TaskStop "
+     "Agent AskUserQuestion Bash Edit EnterPlanMode ExitPlanMode ListAgents Read SendMessage Skill "
+     "StructuredOutput TaskList TaskOutput TaskStop "
      "TeamCreate Write mcp__a__b update_goal"},
     {"coordinator",
      {.kind = POOL_COORDINATOR, .may_start = true},
-     "Agent SendMessage StructuredOutput TaskOutput TaskStop update_goal"},
+     "Agent ListAgents SendMessage StructuredOutput TaskOutput TaskStop update_goal"},
+    {"team member",
+     {.kind = POOL_TEAMMATE, .may_start = true},
+     "Agent Bash Edit ListAgents Read SendMessage Skill TaskList TaskOutput TaskStop Write "
+     "mcp__a__b"},
+    {"team member who plans",
+     {.kind = POOL_TEAMMATE, .plans = true},
+     "Bash Edit ExitPlanMode ListAgents Read SendMessage Skill TaskList TaskOutput TaskStop Write "
+     "mcp__a__b"},
     {"worker",
      {.kind = POOL_WORKER, .may_start = true},
      "Bash Edit Read Skill TaskOutput TaskStop Write mcp__a__b"},

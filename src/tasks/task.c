@@ -323,7 +323,7 @@ static struct event *task_event(enum event_kind kind, const struct task_view *v)
     task->owner = view_cstr(&e->arena, v->owner);
     task->depth = v->depth;
     task->is_background = v->is_background;
-    task->is_agent = v->kind == TASK_AGENT;
+    task->is_agent = v->kind == TASK_AGENT || v->kind == TASK_TEAMMATE;
     task->tool = arena_str(&e->arena, v->tool);
     task->tokens = v->usage.tokens;
     task->tool_uses = v->usage.tool_uses;

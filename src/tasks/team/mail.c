@@ -507,6 +507,8 @@ static int answer_plan(struct team *t, struct str from, struct str to, const str
     gate_take(&t->gate);
     m->plan_is_answered = true;
     m->plan_is_approved = approve;
+    if (approve)
+        m->mode = NULL;
     m->plan_words = feedback.len ? mem_dup(feedback.ptr, feedback.len) : NULL;
     gate_wake(&t->gate);
     gate_give(&t->gate);

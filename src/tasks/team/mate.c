@@ -477,8 +477,13 @@ static void mate_rests(void *arg, const char *agent)
     CLEANUP(spawn_end_release) struct spawn_end end = {0};
     enum mate_state state = mate_state_now(m);
     uint64_t said;
-    bool failed;
+    bool failed, is_early;
 
+    gate_take(&t->gate);
+    is_early = m->rested_early = !m->is_started;
+    gate_give(&t->gate);
+    if (is_early) /* the spawner does not know it yet */
+        return;
     if (state == MATE_STOPPING)
         mate_leave(m, /*by=*/NULL);
     if (state == MATE_STOPPING || state == MATE_GONE)
@@ -632,6 +637,7 @@ static int mate_start(struct mate *m, const struct team_hire *hire, struct err *
     CLEANUP(buf_release) struct buf system = BUF_INIT(BUF_NO_LIMIT);
     struct letter first = {.from = STR(TEAM_LEAD), .text = hire->spec->prompt};
     struct spawn_spec spec = *hire->spec;
+    enum permit_mode mode;
     char id[SPAWN_ID_LEN + 1];
     int rc;
 
@@ -658,6 +664,8 @@ static int mate_start(struct mate *m, const struct team_hire *hire, struct err *
         rc = t->spec.spawner->start(t->spec.spawner, &spec, id, err);
     gate_take(&t->gate);
     m->is_started = rc == 0;
+    if (spec.mode.len && permit_mode_parse(spec.mode, &mode))
+        m->mode = permit_mode_name(mode);
     if (rc == 0)
         memcpy(m->id, id, sizeof(m->id));
     gate_give(&t->gate);
@@ -684,6 +692,7 @@ int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cance
         .is_active = true,
     };
     struct mate *m;
+    bool rested;
 
     if (hire->name.len > ROSTER_MAX_NAME)
         return err_set(err, ERR_BAD_INPUT, "a name has at most %d characters", ROSTER_MAX_NAME);
@@ -707,6 +716,11 @@ int team_hire(struct team *t, const struct team_hire *hire, struct cancel *cance
     }
     if (roster_set(&r, buf_str(&name), /*is_active=*/true, str_of(m->id), cancel, err) < 0)
         return -1;
+    gate_take(&t->gate);
+    rested = m->rested_early;
+    gate_give(&t->gate);
+    if (rested)
+        mate_rests(m, m->id);
     mate_pump(m); /* messages that arrived before it was started */
     write_hired(t, m, hire, ret_json);
     team_changed(t);
@@ -746,5 +760,11 @@ int team_set_mode(struct team *t, struct str name, struct str mode, struct err *
     if (want > have)
         return err_set(err, ERR_DENIED, "a member's mode is never wider than yours (%s)",
                        permit_mode_name(lead));
-    return t->spec.spawner->set_mode(t->spec.spawner, m->id, mode, err);
+    if (t->spec.spawner->set_mode(t->spec.spawner, m->id, mode, err) < 0)
+        return -1;
+    gate_take(&t->gate);
+    m->mode = permit_mode_name(wanted);
+    gate_give(&t->gate);
+    team_changed(t);
+    return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "guard/permit.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 #include "tasks/team/board.h"
@@ -263,6 +264,8 @@ const char *mate_state_name(enum mate_state s)
 
 void team_each(struct team *t, void (*fn)(void *arg, const struct mate_row *row), void *arg)
 {
+    enum permit_mode lead = t->spec.permit ? permit_mode(t->spec.permit) : MODE_DEFAULT;
+
     for (size_t i = 0;; i++) {
         struct mate_row row = {0};
         bool is_there;
@@ -272,8 +275,15 @@ void team_each(struct team *t, void (*fn)(void *arg, const struct mate_row *row)
         if (is_there) {
             const struct mate *m = t->mates.ptr[i];
 
-            row = (struct mate_row){m->name, m->color, m->id,    m->task,
-                                    m->type, m->model, m->state, m->tool_uses};
+            row = (struct mate_row){.name = m->name,
+                                    .color = m->color,
+                                    .agent = m->id,
+                                    .task = m->task,
+                                    .type = m->type,
+                                    .model = m->model,
+                                    .mode = m->mode ? m->mode : permit_mode_name(lead),
+                                    .state = m->state,
+                                    .tool_uses = m->tool_uses};
         }
         gate_give(&t->gate);
         if (!is_there)

@@ -109,6 +109,7 @@ struct mate_row {
     const char *name, *color, *agent; /* the agent's id in this process */
     const char *task;                 /* the id of its task */
     const char *type, *model;
+    const char *mode; /* its permission mode */
     enum mate_state state;
     int64_t tool_uses;
 };

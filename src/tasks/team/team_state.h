@@ -25,8 +25,10 @@ struct mate {
     struct worktree tree;
 
     /* Guarded by the team's gate. */
-    bool is_started; /* it can receive messages */
-    bool is_leaving; /* it is being removed from the team */
+    const char *mode;  /* as it was set, a name of permit_mode_name(); NULL = the lead's */
+    bool is_started;   /* it can receive messages */
+    bool rested_early; /* before it was started; handled when it is */
+    bool is_leaving;   /* it is being removed from the team */
     enum mate_state state;
     bool is_pumping, pumps_again; /* its mail is being delivered; repeat that afterwards */
     bool told_lead;               /* the lead was told that it is idle */

@@ -40,7 +40,9 @@ static struct {
     struct played played[32];
     size_t count;
     struct strv lead; /* the messages to the lead */
-    const char *hook; /* that keeps members at work; NULL: none */
+    bool is_starting;
+    bool ends_at_once; /* members rest before they are known to be started */
+    const char *hook;  /* that keeps members at work; NULL: none */
     struct tool_result result;
 } stage;
 
@@ -55,6 +57,10 @@ static int play_start(struct spawner *self, const struct spawn_spec *spec,
     snprintf(p->id, sizeof(p->id), "a%016zx", ++stage.count);
     memcpy(ret_id, p->id, sizeof(p->id));
     strv_add(&p->said, spec->prompt);
+    stage.is_starting = true;
+    if (stage.ends_at_once)
+        spec->rests(spec->arg, p->id);
+    stage.is_starting = false;
     return 0;
 }
 
@@ -73,6 +79,8 @@ static int play_wait(struct spawner *self, const char *id, struct cancel *cancel
 {
     (void)self;
     (void)err;
+    if (stage.is_starting)
+        return err_set(err, ERR_NOT_FOUND, "it is not there yet");
     assert_true(cancel_is_set(cancel)); /* it is the member's own thread */
     *ret = (struct spawn_end){.tool_uses = played(id)->tool_uses};
     return 0;
@@ -296,6 +304,20 @@ static void idle_is_told_once(void **state)
     end();
 }
 
+/* One that is faster than its start is no less idle. */
+static void rests_early(void **state)
+{
+    (void)state;
+    begin();
+    create("crew");
+    stage.ends_at_once = true;
+    hire("alice");
+    assert_false(team_is_working(stage.team));
+    assert_int_equal(stage.lead.len, 1);
+    HAS(last(&stage.lead), "\"type\":\"idle_notification\",\"from\":\"alice\"");
+    end();
+}
+
 static void work_is_claimed_and_given_back(void **state)
 {
     struct board b;
@@ -463,6 +485,7 @@ UNIT_TEST(team)
         cmocka_unit_test(names),
         cmocka_unit_test(messages),
         cmocka_unit_test(idle_is_told_once),
+        cmocka_unit_test(rests_early),
         cmocka_unit_test(work_is_claimed_and_given_back),
         cmocka_unit_test(ends_when_it_agrees),
         cmocka_unit_test(chatter_ends),

@@ -342,6 +342,7 @@ static void app_init(struct app *a, const struct tui_spec *spec, struct tui_end 
         .typed_ms = clock_mono_ms(),
         .watch.fd = -1,
     };
+    a->agents.pill = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->viewed.name = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->viewed.hint = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     a->viewed.rule = (struct buf)BUF_INIT(BUF_NO_LIMIT);

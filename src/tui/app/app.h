@@ -130,6 +130,7 @@ struct app_agents {
     struct strv cleared; /* ended ones that the user does not want to see: ids of their runs */
     size_t members, busy_members;
     struct str team; /* its name; empty: there is none */
+    struct buf pill; /* of the status line */
     bool is_stale;   /* something has happened since it was made */
     int64_t made_ms;
     int64_t since_ms; /* when the session came to the screen: what had ended by then is not shown */

@@ -223,6 +223,7 @@ void app_agents_release(struct app *a)
     vec_release(&a->agents.list);
     strv_release(&a->agents.cleared);
     arena_release(&a->agents.arena);
+    buf_release(&a->agents.pill);
 }
 
 /* ---- as rows ---- */

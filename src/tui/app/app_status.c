@@ -43,6 +43,12 @@ static void status_of(struct app *a, struct status *s, struct buf *pill)
         .tasks = a->figures.tasks,
         .coordinates = host && host_coordinates(host),
     };
+    if (a->agents.team.len) {
+        buf_clear(&a->agents.pill);
+        buf_addf(&a->agents.pill, "team %.*s %zu/%zu", STR_ARG(a->agents.team),
+                 a->agents.busy_members, a->agents.members);
+        s->team = buf_str(&a->agents.pill);
+    }
     if (a->figures.window > 0 && a->figures.context_tokens >= a->figures.window)
         s->context_percent = 100;
     else if (a->figures.window > 0 && a->figures.context_tokens > 0)

@@ -5,6 +5,8 @@
  */
 #include "tui/dialog/dialog_pick.h"
 
+#include <string.h>
+
 #include "tui/dialog/dialog_page.h"
 #include "tui/dialog/dialogs.h"
 #include "tui/screen/keypress.h"
@@ -44,6 +46,8 @@ void *dialog_pick_make(size_t size, const struct pick *pick)
     }
     d->pick.choices = choices;
     d->at = pick->at < pick->count ? pick->at : 0;
+    if (pick->ret_key)
+        *pick->ret_key = pick->key_count;
     return d;
 }
 
@@ -184,6 +188,11 @@ static void draw_below(struct pick_list *l, const struct view *v, struct lines *
     lines_release(&preview);
 }
 
+static const char *key_shown(const char *key)
+{
+    return strcmp(key, "shift+tab") == 0 ? "Shift-Tab" : key;
+}
+
 static void pick_draw(struct panel *p, const struct view *v, struct lines *ret,
                       struct screen_cursor *ret_cursor)
 {
@@ -193,7 +202,11 @@ static void pick_draw(struct panel *p, const struct view *v, struct lines *ret,
     CLEANUP(buf_release) struct buf text = BUF_INIT(200);
 
     if (!v->plain)
-        buf_addf(&text, "Enter choose%s", dialog_dot(v));
+        buf_addf(&text, "Enter %s%s", l->pick.pick.enter ? l->pick.pick.enter : "choose",
+                 dialog_dot(v));
+    for (size_t i = 0; i < l->pick.pick.key_count; i++)
+        buf_addf(&text, "%s %s%s", key_shown(l->pick.pick.keys[i].key), l->pick.pick.keys[i].does,
+                 dialog_dot(v));
     buf_adds(&text, "Esc cancel");
     dialog_title(v, ROLE_ACCENT, l->pick.pick.title, ret);
     if (v->rows > NOTE_ROWS)
@@ -213,8 +226,28 @@ static void pick_draw(struct panel *p, const struct view *v, struct lines *ret,
 
 /* ---- the panel ---- */
 
+/* One of its own keys: it chooses as Enter does. */
+static bool pick_own_key(struct pick_list *l, const struct keypress *k)
+{
+    const struct pick *pick = &l->pick.pick;
+
+    for (size_t i = 0; i < pick->key_count; i++) {
+        const char *key = pick->keys[i].key;
+        bool is_it = key[1] ? keypress_is(k, key) : k->code == KEY_TEXT && str_is(k->text, key);
+
+        if (!is_it || menu_at(l->menu) == MENU_NOWHERE)
+            continue;
+        *pick->ret_key = i;
+        l->pick.at = menu_at(l->menu);
+        return true;
+    }
+    return false;
+}
+
 static enum panel_state pick_one_key(struct pick_list *l, const struct keypress *k)
 {
+    if (pick_own_key(l, k))
+        return PANEL_DONE;
     switch (menu_key(l->menu, k)) {
     case MENU_CHOSEN:
         l->pick.at = menu_at(l->menu);

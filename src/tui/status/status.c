@@ -78,6 +78,8 @@ static void add_state(const struct status *s, struct parts *p)
     }
     if (s->coordinates)
         add(p, 1, ROLE_MODE_PLAN, STR("coordinator"));
+    if (s->team.len)
+        add(p, 2, ROLE_ACCENT, s->team);
     if (s->goal.len)
         add(p, 1, ROLE_GOAL, s->goal);
     else if (!s->hint.len)

@@ -33,6 +33,7 @@ struct status {
     struct str branch;
     size_t tasks;     /* in the background */
     bool coordinates; /* coordinator mode is on */
+    struct str team;  /* "team crew 1/3"; empty: none */
     struct str hint;  /* in the place of model, context, cost and branch; empty: none */
 };
 void status_draw(const struct status *s, const struct view *v, struct lines *ret);
