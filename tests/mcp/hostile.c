@@ -40,9 +40,14 @@
 #define LIST R("{\"tools\":[" TOOL "]}")
 #define FINE R("{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}")
 
+#define NEWER                                                                                      \
+    R("{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"     \
+      "\"tools\":{}}}")
+
 struct row {
     const char *name;
     const char *hello, *list, *call; /* scripts; NULL: as a good server */
+    const char *probe;               /* of server/discover; NULL: it does not know that */
     const char *error;               /* it does not connect, and says this; NULL: it connects */
     const char *answer;              /* of the call, result or error; NULL: "fine" */
     int tools;                       /* that it has then; 0: one */
@@ -133,6 +138,35 @@ static const struct row rows[] = {
     {"strange notifications",
      .call = "{\"method\":\"notifications/progress\"}\n{\"method\":\"notifications/progress\","
              "\"params\":{\"progressToken\":{}}}\n{\"method\":\"\"}\n" FINE},
+    /* The protocol without a handshake. */
+    {"speaks the newer protocol", .probe = NEWER, .hello = "!exit"},
+    {"a discovery that is a list", .probe = R("[]")},
+    {"a discovery without an answer", .probe = "!nothing"},
+    {"a discovery that ends it", .probe = "!exit"},
+    {"a discovery of versions to come", .probe = R("{\"supportedVersions\":[\"2030-01-01\"]}")},
+    {"only versions to come",
+     .probe = "{\"id\":$,\"error\":{\"code\":-32022,\"message\":\"no\",\"data\":{\"supported\":["
+              "\"2030-01-01\"]}}}",
+     .error = "version that is not supported"},
+    {"both protocols at once", .probe = NEWER "\n" HELLO},
+    {"questions without end", .probe = NEWER,
+     .call = R("{\"resultType\":\"input_required\",\"requestState\":\"s\"}"),
+     .answer = "keeps asking"},
+    {"a question that nobody can answer", .probe = NEWER,
+     .call = R("{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{\"method\":\"shell/"
+               "run\"}}}"),
+     .answer = "something that it does not get"},
+    {"questions that are text", .probe = NEWER,
+     .call = R("{\"resultType\":\"input_required\",\"inputRequests\":\"a\"}"),
+     .answer = "keeps asking"},
+    {"a question as a result of the older protocol",
+     .call = R("{\"resultType\":\"input_required\",\"requestState\":\"s\"}"),
+     .answer = "keeps asking"},
+    {"a page before anything, again and again",
+     .call =
+         "{\"id\":$,\"error\":{\"code\":-32042,\"message\":\"a page\",\"data\":{\"elicitations\":["
+         "{\"url\":\"x\"}]}}}",
+     .answer = "a page"},
     /* Processes. */
     {"leaves a child behind", .hello = "!fork\n" HELLO},
     {"does not end when it is told to", .hello = "!stubborn\n" HELLO},
@@ -281,7 +315,9 @@ static int serve(const struct row *row)
             continue;
         buf_add(&id, json_raw(json_get(m, "id")));
         method = json_get_str(m, "method");
-        if (str_is(method, "initialize"))
+        if (str_is(method, "server/discover") && row->probe)
+            play(row->probe, buf_cstr(&id));
+        else if (str_is(method, "initialize"))
             play(row->hello ? row->hello : HELLO, buf_cstr(&id));
         else if (str_is(method, "tools/list"))
             play(row->list ? row->list : LIST, buf_cstr(&id));
