@@ -18,36 +18,11 @@
 #include "net/test_server.h"
 #include "unit.h"
 
+#define TEST_NAMES ".local.test"
+#include "net/test_names.h"
+
 static char *ca_dir;  /* a folder with just the certificate of the servers, under its hash */
 static char *ca_path; /* that file */
-
-/* Names are resolved here: "*.local.test" is this machine, nothing else exists. */
-int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
-                struct addrinfo **res)
-{
-    struct addrinfo *found;
-    struct sockaddr_in *address;
-
-    (void)hints;
-    if (!node || !str_ends(str_of(node), STR(".local.test")))
-        return EAI_NONAME;
-    found = calloc(1, sizeof(*found) + sizeof(*address));
-    address = (struct sockaddr_in *)(found + 1);
-    address->sin_family = AF_INET;
-    address->sin_port = htons((uint16_t)strtoul(service ? service : "0", NULL, 10));
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    found->ai_family = AF_INET;
-    found->ai_socktype = SOCK_STREAM;
-    found->ai_addrlen = sizeof(*address);
-    found->ai_addr = (struct sockaddr *)address;
-    *res = found;
-    return 0;
-}
-
-void freeaddrinfo(struct addrinfo *res)
-{
-    free(res);
-}
 
 /* A self-signed certificate for 127.0.0.1 and good.local.test. */
 static SSL_CTX *make_identity(struct buf *ret_pem, unsigned long *ret_hash)
