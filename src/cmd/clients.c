@@ -105,6 +105,7 @@ static int clients_run(struct cmd *c, const struct protocol *protocol, const cha
         say_error(&err);
         return EXIT_USAGE;
     }
+    options.host.opens_without_key = protocol == &acp_protocol; /* editors log in later */
     if (service_run(&spec, &err) < 0) {
         say_error(&err);
         return EXIT_FAILED;

@@ -352,6 +352,7 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
 {
     bool is_early = spec->has_input && !session_resumes(&spec->session);
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
+    struct err why = {0};
 
     h->commits = path_join(conf_home(h->conf), "commits.last");
     if (!spec->session.is_unkept)
@@ -367,8 +368,13 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
         return 0;
     }
     if (models_choose(&h->models, h->conf, str_of(args_get(h->args, OPT_MODEL)),
-                      spending_max_usd(h->spending), h->cancel, ret_notes, err) < 0)
-        return -1;
+                      spending_max_usd(h->spending), h->cancel, ret_notes, &why) < 0) {
+        if (why.code != ERR_AUTH || !spec->opens_without_key)
+            return err_set(err, why.code, "%s", why.text);
+        models_none(&h->models, h->conf);
+        atomic_store(&h->lacks_model, true);
+        return 0;
+    }
     models_note_names(h->conf, ret_notes);
     models_note_thinking(&h->models, h->thinking, h->effort, ret_notes);
     if (is_early)

@@ -85,10 +85,11 @@ struct host_spec {
     double max_usd;           /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
-    bool hides_thinking; /* thinking is not shown: its text is not requested */
-    const char *source;  /* how it begins, for hooks: "clear"; NULL: by the command line */
-    bool only_calls;     /* no model is chosen: host_call_tool() is all that will be used */
-    bool has_input;      /* host_send() comes at once: what it needs is begun early */
+    bool hides_thinking;    /* thinking is not shown: its text is not requested */
+    const char *source;     /* how it begins, for hooks: "clear"; NULL: by the command line */
+    bool only_calls;        /* no model is chosen: host_call_tool() is all that will be used */
+    bool opens_without_key; /* a missing key is a problem of the first prompt, not of host_new() */
+    bool has_input;         /* host_send() comes at once: what it needs is begun early */
     bool awaits_types; /* a client may bring the type that the session runs as (host_bring_types())
                         */
     bool is_interactive; /* a user is in front of it: trust counts, an old goal waits for

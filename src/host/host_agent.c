@@ -237,6 +237,17 @@ void host_let_go(struct host *h)
     gate_give(&h->gate);
 }
 
+/* Of a session that was opened without a key: there may be one now. */
+static int host_need_model(struct host *h, struct err *err)
+{
+    CLEANUP(buf_release) struct buf name = BUF_INIT(4096);
+
+    if (!atomic_load(&h->lacks_model))
+        return 0;
+    reload_look(h->reload); /* it may be in the settings */
+    return host_set_model(h, STR(""), &name, err);
+}
+
 struct agent *host_agent(struct host *h, struct err *err)
 {
     bool is_ready;
@@ -247,7 +258,7 @@ struct agent *host_agent(struct host *h, struct err *err)
     gate_give(&h->gate);
     if (is_ready)
         return h->agent;
-    is_ready = host_prepare(h, err) == 0;
+    is_ready = host_need_model(h, err) == 0 && host_prepare(h, err) == 0;
     gate_take(&h->gate);
     h->is_ready = is_ready;
     gate_give(&h->gate);
@@ -459,7 +470,7 @@ int host_select(struct host *h, struct str want, struct provider *ret, struct er
     if (provider_select(h->conf, want, h->cancel, &p, err) < 0 ||
         models_check(h->conf, &p.model, err) < 0)
         return -1;
-    if (p.dialect && !models_need_net(&h->models))
+    if (p.dialect && !models_need_net(&h->models) && !atomic_load(&h->lacks_model))
         return err_set(err, ERR_UNSUPPORTED, "this session was started without a network");
     if (spending_max_usd(h->spending) > 0 && !model_price_known(&p.model))
         return err_set(err, ERR_UNSUPPORTED,
@@ -482,6 +493,7 @@ int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct
     provider_copy(&p, &own);
     models_replace_first(&h->models, &own);
     agent_set_model(h->agent, &p);
+    atomic_store(&h->lacks_model, false);
     /* Which tools are offered may depend on it; later a request's beginning is cached. */
     return host_running(h) ? 0 : host_make_toolbox(h, err);
 }

@@ -83,11 +83,12 @@ struct host {
     bool told_coordinating;     /* the model was told about it */
     bool recorded_coordinating; /* it is recorded in the transcript */
     struct buf coordinator_system;
-    char *scratchpad;   /* for coordinator mode; or NULL */
-    bool only_calls;    /* no model and no MCP servers */
-    bool of_run;        /* runs one prompt, then the process exits */
-    const char *source; /* NULL = according to how the session was opened */
-    enum effort effort; /* guarded by the gate, like thinking */
+    char *scratchpad;        /* for coordinator mode; or NULL */
+    atomic_bool lacks_model; /* there is no key yet: chosen when it is needed */
+    bool only_calls;         /* no model and no MCP servers */
+    bool of_run;             /* runs one prompt, then the process exits */
+    const char *source;      /* NULL = according to how the session was opened */
+    enum effort effort;      /* guarded by the gate, like thinking */
     struct feed *feed;
     struct asks *asks;
     struct event_log *log;       /* may be NULL */

@@ -158,16 +158,20 @@ test('acp: errors, each with its code', async (t) => {
 });
 
 test('acp: without a key, until there is one', async (t) => {
-    await t.model('step\n text Hello.\n', { left: true });
+    await t.model('step\n sticky\n text Hello.\n', { left: true });
     const e = new Editor(t, { env: { ANTHROPIC_API_KEY: undefined, ANTHROPIC_BASE_URL: undefined }, capabilities: { auth: { terminal: true } } });
     const { authMethods } = await e.initialize();
     assert.deepEqual(authMethods.map((m) => m.id), ['tenax-login', 'environment']);
-    await e.refused(-32000, 'session/new', { cwd: t.dir, mcpServers: [] }); // upon which editors offer the methods
+    const { sessionId } = await e.ask('session/new', { cwd: t.dir, mcpServers: [] });
+    assert.equal((await e.prompt(sessionId, '/version')).stopReason, 'end_turn');
+    assert.match(e.text(), /tenax \d/);
+    await e.refused(-32000, 'session/prompt', { sessionId, prompt: [{ type: 'text', text: 'hello' }] }); // upon which editors offer the methods
     await e.refused(-32000, 'authenticate', { methodId: 'environment' });
     t.file('../home/.tenax/settings.json', JSON.stringify({ env: { ANTHROPIC_API_KEY: t.env().ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL: t.base } }));
     await e.ask('authenticate', { methodId: 'environment' });
-    const { sessionId } = await e.ask('session/new', { cwd: t.dir, mcpServers: [] });
     assert.equal((await e.prompt(sessionId, 'hello')).stopReason, 'end_turn');
+    const other = await e.ask('session/new', { cwd: t.dir, mcpServers: [] });
+    assert.equal((await e.prompt(other.sessionId, 'hello')).stopReason, 'end_turn');
     await e.ask('logout', {});
     await e.end();
     t.file('../home/.tenax/settings.json', '{}'); // where the key may be, it was
