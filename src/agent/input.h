@@ -75,7 +75,8 @@ struct agent_input {
     enum input_origin origin;
     bool is_named;   /* the uuid was chosen by the client, which is notified of the outcome */
     bool no_query;   /* only added to the conversation, without a turn */
-    bool is_literal; /* "/compact" is plain text */
+    bool is_literal; /* "/compact" is plain text, and so is "@file" */
+    bool has_files;  /* but not in this one: "@file" names a file */
     bool go_on;      /* resumes an interrupted turn; has no message */
     bool is_note;    /* text by tenax instead of the user */
     bool wakes;      /* of a note: starts a turn when the agent is idle */

@@ -484,7 +484,7 @@ static int turn_say_input(struct agent *a, struct turn *t, const struct agent_in
 {
     if (in->is_notice)
         return turn_say_notice(a, t, in, uuid, between);
-    if (!in->is_literal && !in->is_note && !in->command)
+    if ((!in->is_literal || in->has_files) && !in->is_note && !in->command)
         return turn_add_text(a, t, in, uuid);
     if (in->is_typed) {
         int r =

@@ -28,6 +28,8 @@ struct replay {
     int64_t time_ms;    /* of the line */
     struct map open;    /* id of a call without its result → its event (TOOL_STARTED) */
     struct buf message; /* id of the answer that is being told */
+    bool was_interrupted;
+    struct buf error; /* why the turn failed; or empty */
 };
 
 static struct event *make(struct replay *r, enum event_kind kind)
@@ -63,13 +65,40 @@ static void tell_cut_off(struct replay *r)
     }
 }
 
+/* "API Error: 400 text", as turn_report_text() writes it. */
+static struct turn_report *make_report(struct replay *r, struct arena *arena)
+{
+    struct turn_report *report = arena_zalloc(arena, sizeof(*report));
+    struct str text = buf_str(&r->error);
+    struct str number;
+    int64_t status;
+
+    report->end = r->was_interrupted ? END_ABORTED_STREAMING : END_API_ERROR;
+    report->is_error = !r->was_interrupted;
+    if (str_starts(text, STR("API Error: ")))
+        text = str_from(text, strlen("API Error: "));
+    number = str_first(text, str_chr(text, ' '));
+    if (number.len == 3 && str_to_i64(number, &status, /*err=*/NULL) == 0) {
+        report->api_status = (int)status;
+        text = str_from(text, number.len + 1);
+    }
+    report->error = arena_str(arena, text);
+    return report;
+}
+
 static void end_turn(struct replay *r)
 {
     tell_cut_off(r);
-    if (r->in_turn)
-        tell(r, make(r, EVENT_TURN_DONE));
-    r->in_turn = false;
+    if (r->in_turn) {
+        struct event *e = make(r, EVENT_TURN_DONE);
+
+        if (r->was_interrupted || r->error.len)
+            e->report = make_report(r, &e->arena);
+        tell(r, e);
+    }
+    r->in_turn = r->was_interrupted = false;
     buf_clear(&r->message);
+    buf_clear(&r->error);
 }
 
 static void begin_turn(struct replay *r, struct str uuid)
@@ -103,8 +132,10 @@ static void tell_said(struct replay *r, const struct json *entry)
             buf_addc(&text, '\n');
         buf_add(&text, part);
     }
-    if (str_starts(buf_str(&text), STR("[Request interrupted by user")))
+    if (str_starts(buf_str(&text), STR("[Request interrupted by user"))) {
+        r->was_interrupted = true;
         return;
+    }
     begin_turn(r, uuid);
     e = make(r, EVENT_USER);
     e->user = USER_INPUT;
@@ -208,6 +239,11 @@ static void tell_entry(struct replay *r, const struct load_entry *at, const stru
 {
     if (at->flags & (LOAD_META | LOAD_SUMMARY | LOAD_SIDECHAIN | LOAD_BOUNDARY))
         return;
+    if (at->kind == ENTRY_ASSISTANT && at->flags & LOAD_API_ERROR) {
+        buf_clear(&r->error);
+        buf_add(&r->error, json_get_str(json_first(json_path(entry, "message.content")), "text"));
+        return;
+    }
     if (at->kind == ENTRY_ASSISTANT) {
         tell_answer(r, entry);
         return;
@@ -248,7 +284,11 @@ static int tell_all(struct replay *r, struct load *load, struct err *err)
 int replay_file(const char *path, const char *session, struct cancel *cancel, replay_fn fn,
                 void *arg, struct err *err)
 {
-    struct replay r = {.session = session, .fn = fn, .arg = arg, .message = BUF_INIT(1024)};
+    struct replay r = {.session = session,
+                       .fn = fn,
+                       .arg = arg,
+                       .message = BUF_INIT(1024),
+                       .error = BUF_INIT(REPLAY_TEXT)};
     struct load *load = NULL;
     int rc;
 
@@ -262,6 +302,7 @@ int replay_file(const char *path, const char *session, struct cancel *cancel, re
     }
     map_release(&r.open);
     buf_release(&r.message);
+    buf_release(&r.error);
     load_free(load);
     return rc;
 }

@@ -4,8 +4,9 @@
  *
  * For each turn: TURN_STARTED (id: the input's uuid), EVENT_USER, and per answer STEP_STARTED
  * (message_id), BLOCK_STARTED, BLOCK_DELTA and BLOCK_DONE per block, TOOL_DONE per result; then
- * TURN_DONE without a report. Calls without a result get one that says so. Reminders, summaries and
- * other text for the model are omitted.
+ * TURN_DONE, with a report when it was interrupted or failed (end, error, api_status). Calls
+ * without a result get one that says so. Reminders, summaries and other text for the model are
+ * omitted.
  */
 #pragma once
 

@@ -163,6 +163,16 @@ static int set_budget(struct call_chore *c, bool *io_turn, struct err *err)
     return goal_apply(c, &what, io_turn, err);
 }
 
+int codex_check_status(struct str status, struct err *err)
+{
+    if (str_is(status, "active") || str_is(status, "paused"))
+        return 0;
+    return err_set(err, ERR_DENIED,
+                   "a client can set a goal to active or paused; whether it is %.*s is the "
+                   "referee's decision",
+                   STR_ARG(status));
+}
+
 static int set_status(struct call_chore *c, enum goal_status now, bool *io_turn, struct err *err)
 {
     CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
@@ -170,15 +180,9 @@ static int set_status(struct call_chore *c, enum goal_status now, bool *io_turn,
 
     if (str_is(status, thread_goal_status(now)))
         return 0;
-    if (str_is(status, "active"))
-        what.verb = GOAL_RESUME;
-    else if (str_is(status, "paused"))
-        what.verb = GOAL_PAUSE;
-    else
-        return err_set(err, ERR_DENIED,
-                       "a client can set a goal to active or paused; whether it is %.*s is the "
-                       "referee's decision",
-                       STR_ARG(status));
+    if (codex_check_status(status, err) < 0)
+        return -1;
+    what.verb = str_is(status, "active") ? GOAL_RESUME : GOAL_PAUSE;
     return goal_apply(c, &what, io_turn, err);
 }
 
@@ -255,7 +259,7 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
 
     (void)holder;
     if (!live && err->code == ERR_BUSY) {
-        rpc_refusef(o->call, RPC_REQUEST, "thread %.*s already has an active writer", STR_ARG(id));
+        codex_goal_elsewhere(c->own, o->call, o->run == clear_run);
     } else if (!live && err->code == ERR_NOT_FOUND) {
         rpc_refusef(o->call, RPC_REQUEST, "thread not found: %.*s", STR_ARG(id));
     } else if (!live) {

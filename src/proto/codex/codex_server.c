@@ -218,6 +218,7 @@ static void on_client_free(void *own)
 
     buf_release(&a->name);
     strv_release(&a->muted);
+    strv_release(&a->left);
     mem_freep(&a);
 }
 

@@ -3,8 +3,9 @@
  *
  * codex_server.c has the methods and the connection; codex_thread.c starts, resumes and forks
  * threads; codex_turn.c starts, steers and interrupts turns and reports what happens in them;
- * codex_ask.c asks for approvals; codex_goal.c has thread/goal; codex_list.c has the lists; items.c
- * what a turn is made of. The loop's thread.
+ * codex_ask.c asks for approvals; codex_goal.c has thread/goal, codex_goal_elsewhere.c that of
+ * threads of other processes; codex_list.c has the lists; items.c what a turn is made of. The
+ * loop's thread.
  */
 #pragma once
 
@@ -27,6 +28,7 @@ struct event;
 struct json;
 
 #define CODEX_MAX_TEXT ((size_t)64 << 20)
+#define CODEX_MAX_LEFT 1000
 #define CODEX_VERSION "0.169.0" /* what clients take for the version of Codex */
 
 /* A connection. */
@@ -35,9 +37,8 @@ struct codex {
     bool is_initialized;
     struct buf name;   /* of the client */
     struct strv muted; /* notifications that it does not want */
+    struct strv left;  /* threads that it has unsubscribed from */
 };
-
-/* A turn/interrupt that waits for its turn to end; its answer is given at once. */
 
 /* A thread as one client sees it. */
 struct codex_view {
@@ -52,7 +53,9 @@ struct codex_view {
     bool denies_asks; /* approvalPolicy "never" */
     bool is_ephemeral;
     bool in_turn;
-    struct llm_usage total;
+    bool has_failed; /* the last turn */
+    bool owes_usage; /* of `last`: not reported yet */
+    struct llm_usage total, last;
     const char *policy, *sandbox; /* as they were chosen; NULL: by the settings */
 };
 
@@ -125,6 +128,14 @@ void codex_goal_get(struct codex *a, struct rpc_call *call);
 void codex_goal_clear(struct codex *a, struct rpc_call *call);
 /* If it differs from the last report. turn: of the change, or empty. */
 void codex_say_goal(struct codex_view *v, struct str turn);
+
+/* A client may set this status: -1 and the reason. */
+int codex_check_status(struct str status, struct err *err);
+
+/* ---- codex_goal_elsewhere.c ---- */
+
+/* thread/goal/set or clear of a thread that another process has open. */
+void codex_goal_elsewhere(struct codex *a, struct rpc_call *call, bool clears);
 
 /* ---- codex_list.c ---- */
 

@@ -127,7 +127,7 @@ const char *codex_status_of(const struct codex_view *v, struct buf *room)
 
     buf_clear(room);
     if (!is_active) {
-        buf_adds(room, "{\"type\":\"idle\"}");
+        buf_addf(room, "{\"type\":\"%s\"}", v->has_failed ? "systemError" : "idle");
     } else {
         buf_addf(room, "{\"type\":\"active\",\"activeFlags\":[%s%s%s]}",
                  v->is_waiting_for_approval ? "\"waitingOnApproval\"" : "",
@@ -230,12 +230,17 @@ static void write_opened(struct codex_view *v, const struct store_session *row,
     }
     jw_object_end(&w);
     write_null(&w, "activePermissionProfile");
+    jw_key(&w, "disabledPluginIds");
+    jw_array(&w);
+    jw_array_end(&w);
+    jw_kcstr(&w, "multiAgentMode", "explicitRequestOnly");
     jw_kcstr(&w, "reasoningEffort", effort == EFFORT_UNSET ? NULL : effort_name(effort));
     if (is_resumed) {
         /* No number: a list that goes backwards begins at its newest. Clients take null for none.
          */
         jw_kcstr(&w, "turnsBackwardsCursor", "newest");
         jw_kcstr(&w, "itemsBackwardsCursor", "newest");
+        write_null(&w, "initialTurnsPage");
     }
     jw_object_end(&w);
 }
@@ -595,10 +600,13 @@ void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call)
     v = client_view(a->client, id);
     live = live_find(client_table(a->client), id);
     if (!v) {
-        rpc_answer(call, live ? STR("{\"status\":\"notSubscribed\"}")
-                              : STR("{\"status\":\"notLoaded\"}"));
+        /* A thread closes with its last subscriber: who has just left one still calls it loaded. */
+        rpc_answer(call, live || strv_has(&a->left, id) ? STR("{\"status\":\"notSubscribed\"}")
+                                                        : STR("{\"status\":\"notLoaded\"}"));
         return;
     }
+    if (a->left.len < CODEX_MAX_LEFT && !strv_has(&a->left, id))
+        strv_add(&a->left, id);
     codex_asks_refuse(codex_view_of(v));
     view_free(v);
     if (live->users || host_in_turn(live->host))

@@ -61,6 +61,7 @@ static void on_turn_started(void *arg, const struct codex_turn *t)
 
     if (str_eq(buf_str(&v->started), buf_str(&t->id)))
         buf_clear(&v->started);
+    v->has_failed = false;
     codex_say_status(v);
     write_turn_note(v, "turn/started", t, TURN_BARE);
 }
@@ -120,6 +121,63 @@ static void on_item_completed(void *arg, const struct codex_turn *t, const struc
     say_item(arg, "item/completed", t, it);
 }
 
+static struct str turn_id(const struct codex_view *v)
+{
+    const struct codex_turn *t = items_running(&v->items);
+
+    return t ? buf_str(&t->id) : buf_str(&v->started);
+}
+
+static void write_figures(struct jw *w, const char *key, const struct llm_usage *u)
+{
+    int64_t input = u->input + u->cache_read + u->cache_write;
+
+    jw_key(w, key);
+    jw_object(w);
+    jw_ki64(w, "totalTokens", input + u->output);
+    jw_ki64(w, "inputTokens", input);
+    jw_ki64(w, "cachedInputTokens", u->cache_read);
+    jw_ki64(w, "cacheWriteInputTokens", u->cache_write);
+    jw_ki64(w, "outputTokens", u->output);
+    jw_ki64(w, "reasoningOutputTokens", u->thinking);
+    jw_object_end(w);
+}
+
+/* Reported behind the items of its answer: calls of tools end after it. */
+static void keep_usage(struct codex_view *v, const struct event *e)
+{
+    v->total.input += e->usage.input;
+    v->total.output += e->usage.output;
+    v->total.cache_read += e->usage.cache_read;
+    v->total.cache_write += e->usage.cache_write;
+    v->total.thinking += e->usage.thinking;
+    v->last = e->usage;
+    v->owes_usage = true;
+}
+
+static void say_usage(struct codex_view *v)
+{
+    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
+    CLEANUP(buf_release) struct buf model = BUF_INIT(1024);
+    struct codex_note n;
+    int64_t window;
+    struct jw *w;
+
+    if (!v->owes_usage)
+        return;
+    v->owes_usage = false;
+    host_model(v->view->live->host, &provider, &model, &window);
+    w = codex_begin(&n, v, "thread/tokenUsage/updated");
+    jw_kstr(w, "turnId", turn_id(v));
+    jw_key(w, "tokenUsage");
+    jw_object(w);
+    write_figures(w, "total", &v->total);
+    write_figures(w, "last", &v->last);
+    jw_ki64(w, "modelContextWindow", window);
+    jw_object_end(w);
+    codex_end(&n);
+}
+
 static bool is_over(void *arg, const struct event *e)
 {
     struct codex_view *v = arg;
@@ -131,6 +189,9 @@ static void on_turn_completed(void *arg, const struct codex_turn *t)
 {
     struct codex_view *v = arg;
 
+    say_usage(v);
+    v->has_failed = t->status == TURN_FAILED;
+    codex_say_status(v);
     if (t->status == TURN_FAILED) {
         struct codex_note n;
         struct jw *w = codex_begin(&n, v, "error");
@@ -157,53 +218,6 @@ void codex_items_init(struct codex_view *v)
         .turn_completed = on_turn_completed,
         .arg = v,
     };
-}
-
-static struct str turn_id(const struct codex_view *v)
-{
-    const struct codex_turn *t = items_running(&v->items);
-
-    return t ? buf_str(&t->id) : buf_str(&v->started);
-}
-
-static void write_figures(struct jw *w, const char *key, const struct llm_usage *u)
-{
-    int64_t input = u->input + u->cache_read + u->cache_write;
-
-    jw_key(w, key);
-    jw_object(w);
-    jw_ki64(w, "totalTokens", input + u->output);
-    jw_ki64(w, "inputTokens", input);
-    jw_ki64(w, "cachedInputTokens", u->cache_read);
-    jw_ki64(w, "cacheWriteInputTokens", u->cache_write);
-    jw_ki64(w, "outputTokens", u->output);
-    jw_ki64(w, "reasoningOutputTokens", u->thinking);
-    jw_object_end(w);
-}
-
-static void say_usage(struct codex_view *v, const struct event *e)
-{
-    CLEANUP(buf_release) struct buf provider = BUF_INIT(1024);
-    CLEANUP(buf_release) struct buf model = BUF_INIT(1024);
-    struct codex_note n;
-    int64_t window;
-    struct jw *w;
-
-    v->total.input += e->usage.input;
-    v->total.output += e->usage.output;
-    v->total.cache_read += e->usage.cache_read;
-    v->total.cache_write += e->usage.cache_write;
-    v->total.thinking += e->usage.thinking;
-    host_model(v->view->live->host, &provider, &model, &window);
-    w = codex_begin(&n, v, "thread/tokenUsage/updated");
-    jw_kstr(w, "turnId", turn_id(v));
-    jw_key(w, "tokenUsage");
-    jw_object(w);
-    write_figures(w, "total", &v->total);
-    write_figures(w, "last", &e->usage);
-    jw_ki64(w, "modelContextWindow", window);
-    jw_object_end(w);
-    codex_end(&n);
 }
 
 static void say_plan(struct codex_view *v, const struct event *e)
@@ -243,6 +257,7 @@ static void say_retry(struct codex_view *v, const struct event *e)
     jw_kstr(w, "message", e->text);
     jw_kcstr(w, "codexErrorInfo", e->is_overloaded ? "serverOverloaded" : "other");
     jw_kcstr(w, "additionalDetails", NULL);
+    jw_kcstr(w, "misalignment", NULL);
     jw_object_end(w);
     jw_kbool(w, "willRetry", true);
     codex_end(&n);
@@ -269,23 +284,16 @@ void codex_event(struct client_view *view, const struct event *e)
         /* The goal's last state, then the thread's, then the turn's. */
         codex_say_goal(v, turn_id(v));
         v->in_turn = false;
-        if (is_over(v, e)) {
-            struct codex_turn *t = items_running(&v->items);
-
-            if (t) {
-                t->status = TURN_COMPLETED; /* for the status alone */
-                codex_say_status(v);
-                t->status = TURN_RUNNING;
-            }
-        }
     }
+    if (is_main && e->kind == EVENT_STEP_STARTED)
+        say_usage(v);
     if (is_main && e->kind == EVENT_TOOL_STARTED && str_is(e->name, "TodoWrite"))
         say_plan(v, e);
     items_event(&v->items, e);
     switch (e->kind) {
     case EVENT_STEP_DONE:
         if (is_main)
-            say_usage(v, e);
+            keep_usage(v, e);
         break;
     case EVENT_RETRY:
         if (is_main)
@@ -359,7 +367,8 @@ static int add_image(struct message *m, struct str url, struct err *err)
     return 0;
 }
 
-static int add_input(struct message *m, const struct json *input, bool *is_command, struct err *err)
+static int add_input(struct message *m, const struct json *input, struct agent_input *how,
+                     struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(CODEX_MAX_TEXT);
     struct block b = {.kind = BLOCK_TEXT};
@@ -373,9 +382,10 @@ static int add_input(struct message *m, const struct json *input, bool *is_comma
         buf_add(&text, json_get_str(input, "text"));
     } else if (str_is(type, "mention")) {
         buf_addf(&text, " @\"%.*s\" ", STR_ARG(json_get_str(input, "path")));
+        how->has_files = true;
     } else if (str_is(type, "skill")) {
         buf_addf(&text, "/%.*s ", STR_ARG(json_get_str(input, "name")));
-        *is_command = *is_command || !m->len;
+        how->is_literal = how->is_literal && m->len;
     } else {
         return err_set(err, ERR_BAD_INPUT, "Invalid request: unknown variant `%.*s`",
                        STR_ARG(str_clip(type, 60)));
@@ -386,18 +396,19 @@ static int add_input(struct message *m, const struct json *input, bool *is_comma
     return 0;
 }
 
-static int read_input(const struct json *list, struct message **ret, bool *is_command,
-                      struct err *err)
+/* The message, and how it is to be taken. */
+static int read_input(const struct json *list, struct agent_input *ret, struct err *err)
 {
     CLEANUP(message_unrefp) struct message *m = message_new(ROLE_USER, json_len(list));
 
+    ret->is_literal = true;
     JSON_EACH(list, input) {
-        if (add_input(m, input, is_command, err) < 0)
+        if (add_input(m, input, ret, err) < 0)
             return -1;
     }
     if (!m->len)
         return err_set(err, ERR_BAD_INPUT, "Invalid request: missing field `input`");
-    *ret = TAKE_PTR(m);
+    ret->message = TAKE_PTR(m);
     return 0;
 }
 
@@ -455,6 +466,7 @@ static void send_failed(struct call_chore *c)
     jw_kcstr(w, "message", c->err.text);
     jw_kcstr(w, "codexErrorInfo", c->err.code == ERR_AUTH ? "unauthorized" : "other");
     jw_kcstr(w, "additionalDetails", NULL);
+    jw_kcstr(w, "misalignment", NULL);
     jw_object_end(w);
     jw_kbool(w, "willRetry", false);
     codex_end(&n);
@@ -471,20 +483,20 @@ static void send_release(struct call_chore *c)
     buf_release(&t->schema);
 }
 
-/* The input is on its way to the session's queue; id is the uuid it has there. */
-static void send_input(struct codex_view *v, const struct json *params, struct message *m,
-                       bool is_command, enum input_when when, char id[ID_UUID_LEN + 1])
+/* The input is on its way to the session's queue, which takes it; id is the uuid it has there. */
+static void send_input(struct codex_view *v, const struct json *params,
+                       const struct agent_input *input, enum input_when when,
+                       char id[ID_UUID_LEN + 1])
 {
     struct turn_chore *t =
         call_chore_new(sizeof(*t), v->app->client, /*call=*/NULL, v->view->live, send_run);
     const struct json *schema = json_get(params, "outputSchema");
 
+    t->input = *input;
     id_uuid(t->input.uuid);
     memcpy(id, t->input.uuid, ID_UUID_LEN + 1);
     memcpy(t->session, v->view->live->id, sizeof(t->session));
-    t->input.message = m;
     t->input.when = when;
-    t->input.is_literal = !is_command;
     buf_init(&t->model, 4096);
     buf_init(&t->effort, 4096);
     buf_init(&t->schema, CODEX_MAX_TEXT);
@@ -515,22 +527,21 @@ static void answer_turn(struct rpc_call *call, struct str id)
 void codex_turn_start(struct codex *a, struct rpc_call *call)
 {
     struct codex_view *v = codex_view_for(a, call);
-    struct message *m = NULL;
+    struct agent_input input = {0};
     char id[ID_UUID_LEN + 1];
-    bool is_command = false;
     struct err err = {0};
     struct str running;
 
     if (!v)
         return;
-    if (read_input(json_get(call->params, "input"), &m, &is_command, &err) < 0 ||
+    if (read_input(json_get(call->params, "input"), &input, &err) < 0 ||
         codex_apply(v, call->params, &err) < 0) {
-        message_unrefp(&m);
+        agent_input_release(&input);
         rpc_refuse(call, RPC_REQUEST, str_of(err.text), STR(""));
         return;
     }
     running = turn_id(v);
-    send_input(v, call->params, m, is_command, running.len ? INPUT_NEXT : INPUT_LATER, id);
+    send_input(v, call->params, &input, running.len ? INPUT_NEXT : INPUT_LATER, id);
     if (running.len) {
         answer_turn(call, running);
         return;
@@ -545,9 +556,8 @@ void codex_turn_steer(struct codex *a, struct rpc_call *call)
     struct codex_view *v = codex_view_for(a, call);
     struct str want;
     CLEANUP(buf_release) struct buf out = BUF_INIT(4096);
-    struct message *m = NULL;
+    struct agent_input input = {0};
     char id[ID_UUID_LEN + 1];
-    bool is_command = false;
     struct err err = {0};
     struct str running;
     struct jw w;
@@ -563,10 +573,10 @@ void codex_turn_steer(struct codex *a, struct rpc_call *call)
     } else if (!str_eq(running, want)) {
         rpc_refusef(call, RPC_REQUEST, "expected active turn id `%.*s` but found `%.*s`",
                     STR_ARG(want), STR_ARG(running));
-    } else if (read_input(json_get(call->params, "input"), &m, &is_command, &err) < 0) {
+    } else if (read_input(json_get(call->params, "input"), &input, &err) < 0) {
         rpc_refuse(call, RPC_REQUEST, str_of(err.text), STR(""));
     } else {
-        send_input(v, /*params=*/NULL, m, is_command, INPUT_NEXT, id);
+        send_input(v, /*params=*/NULL, &input, INPUT_NEXT, id);
         jw_init(&w, &out, JW_CLEAN);
         jw_object(&w);
         jw_kstr(&w, "turnId", running);

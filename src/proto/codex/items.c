@@ -153,7 +153,7 @@ static void end_turn(struct items *s, const struct event *e)
         end_item(s, t, t->items.ptr[i], ITEM_FAILED, e->time_ms);
     t->status = TURN_COMPLETED;
     t->completed_ms = e->time_ms;
-    t->duration_ms = r ? r->duration_ms : e->time_ms - t->started_ms;
+    t->duration_ms = r && r->duration_ms ? r->duration_ms : e->time_ms - t->started_ms;
     if (r && (r->end == END_ABORTED_STREAMING || r->end == END_ABORTED_TOOLS)) {
         t->status = TURN_INTERRUPTED;
     } else if (r && r->is_error && !r->goal.subtype) {
@@ -291,6 +291,18 @@ static void on_tool_done(struct items *s, struct codex_turn *t, const struct eve
              e->time_ms);
 }
 
+/* False: its beginning was not seen. */
+static bool end_compaction(struct items *s, struct codex_turn *t, const struct event *e)
+{
+    VEC_EACH(&t->items, it) {
+        if ((*it)->kind != ITEM_COMPACTION || (*it)->status != ITEM_RUNNING)
+            continue;
+        end_item(s, t, *it, e->is_error ? ITEM_FAILED : ITEM_COMPLETED, e->time_ms);
+        return true;
+    }
+    return false;
+}
+
 void items_event(struct items *s, const struct event *e)
 {
     struct codex_turn *t = items_running(s);
@@ -305,7 +317,7 @@ void items_event(struct items *s, const struct event *e)
         return;
     switch (e->kind) {
     case EVENT_USER:
-        if (e->user == USER_INPUT)
+        if (e->user == USER_INPUT && !str_is(e->text, "/compact")) /* it has an item below */
             whole_item(s, t, ITEM_USER, e, e->text);
         else if (e->user == USER_ADDED && str_starts(e->text, STR("Stop hook feedback")))
             whole_item(s, t, ITEM_HOOK, e, e->text);
@@ -341,8 +353,11 @@ void items_event(struct items *s, const struct event *e)
     case EVENT_COMMAND:
         whole_item(s, t, ITEM_AGENT, e, str_trim(e->text));
         break;
+    case EVENT_COMPACTING:
+        say_started(s, t, begin_item(s, t, ITEM_COMPACTION, str_of(e->uuid), e->time_ms));
+        break;
     case EVENT_COMPACTED:
-        if (!e->is_error)
+        if (!end_compaction(s, t, e) && !e->is_error)
             whole_item(s, t, ITEM_COMPACTION, e, e->text);
         break;
     case EVENT_TURN_DONE:
@@ -395,6 +410,7 @@ static void write_user(const struct codex_item *it, struct jw *w)
 static void write_agent(const struct codex_item *it, struct jw *w)
 {
     jw_kstr(w, "text", it->status == ITEM_RUNNING ? STR("") : buf_str(&it->text));
+    write_null(w, "moderation");
     write_null(w, "phase");
     write_null(w, "memoryCitation");
     write_null(w, "delivery");
@@ -410,6 +426,8 @@ static void write_command(const struct codex_item *it, const char *dir, const st
     jw_kstr(w, "command", command);
     jw_kcstr(w, "cwd", dir);
     write_null(w, "processId");
+    write_null(w, "pluginId");
+    write_null(w, "scriptPath");
     jw_kcstr(w, "source", "agent");
     jw_kcstr(w, "status", statuses[it->status]);
     jw_key(w, "commandActions");
@@ -650,19 +668,24 @@ void turn_write_error(const struct codex_turn *t, struct jw *w)
 {
     static const struct {
         const char *category, *info;
+        int http; /* where there is no category: the transcript does not have it */
     } infos[] = {
-        {"authentication_failed", "unauthorized"},
-        {"billing_error", "usageLimitExceeded"},
-        {"quota", "usageLimitExceeded"},
-        {"rate_limit", "rateLimitExceeded"},
-        {"overloaded", "serverOverloaded"},
-        {"prompt_too_long", "contextWindowExceeded"},
-        {"model_not_found", "modelNotFound"},
-        {"invalid_request", "badRequest"},
-        {"max_budget_usd", "sessionBudgetExceeded"},
+        {"authentication_failed", "unauthorized", 401},
+        {"billing_error", "usageLimitExceeded", 402},
+        {"quota", "usageLimitExceeded", 0},
+        {"rate_limit", "rateLimitExceeded", 429},
+        {"overloaded", "serverOverloaded", 529},
+        {"prompt_too_long", "contextWindowExceeded", 413},
+        {"model_not_found", "modelNotFound", 404},
+        {"invalid_request", "badRequest", 400},
+        {"max_budget_usd", "sessionBudgetExceeded", 0},
     };
-    const char *info = t->http == 401 ? "unauthorized" : "other";
+    const char *info = "other";
 
+    for (size_t i = 0; i < ARRAY_LEN(infos); i++) {
+        if (t->http && t->http == infos[i].http)
+            info = infos[i].info;
+    }
     for (size_t i = 0; i < ARRAY_LEN(infos); i++) {
         if (str_is(buf_str(&t->category), infos[i].category))
             info = infos[i].info;
@@ -671,6 +694,7 @@ void turn_write_error(const struct codex_turn *t, struct jw *w)
     jw_kstr(w, "message", buf_str(&t->error));
     jw_kcstr(w, "codexErrorInfo", info);
     write_null(w, "additionalDetails");
+    write_null(w, "misalignment");
     jw_object_end(w);
 }
 
@@ -707,10 +731,7 @@ void turn_write(const struct codex_turn *t, const char *dir, enum turn_view view
     if (view == TURN_SUMMARY && last)
         item_write(last, dir, w);
     jw_array_end(w);
-    jw_kcstr(w, "itemsView",
-             view == TURN_FULL      ? "full"
-             : view == TURN_SUMMARY ? "summary"
-                                    : "notLoaded");
+    jw_kcstr(w, "itemsView", view == TURN_FULL ? "full" : last ? "summary" : "notLoaded");
     jw_kcstr(w, "status", names[t->status]);
     jw_key(w, "error");
     if (t->status == TURN_FAILED)
