@@ -1,6 +1,6 @@
 /*
- * buffers: which of two texts of a file counts. One lock guards all of it; it is never held while
- * the editor is asked. Any thread.
+ * buffers: decides which of two texts of a file is current. One lock guards everything; it is never
+ * held while the editor is asked. Any thread.
  */
 #include "guard/buffers.h"
 
@@ -18,21 +18,21 @@
 
 #define BUFFERS_MAX_FILES 10000
 #define BUFFERS_MAX_RUNS 256
-#define BUFFERS_SLACK_MS 20 /* files are stamped with the time of the last tick of the kernel */
+#define BUFFERS_SLACK_MS 20 /* file times have the resolution of a kernel tick */
 
-/* The text that each side had when it was last known not to hold unsaved or unloaded work. */
+/* The text of each side when it was last known to have no unsaved or unloaded changes. */
 struct bases {
     uint64_t buffer, disk;
 };
 
-/* A time in which at least one command ran. */
+/* A period in which at least one command ran. */
 struct run {
     int64_t from_ms, to_ms;
 };
 
 struct buffers {
     struct lock lock;
-    struct buffer_lender lender; /* arg NULL: there is none */
+    struct buffer_lender lender; /* arg NULL = none */
     struct map files;            /* path → struct bases */
     VEC(struct run) runs;
     size_t running;
@@ -103,7 +103,8 @@ void buffers_command_began(struct buffers *b)
 {
     lock_take(&b->lock);
     if (!b->running++) {
-        if (b->runs.len == BUFFERS_MAX_RUNS) { /* the first two as one, with what was between */
+        if (b->runs.len ==
+            BUFFERS_MAX_RUNS) { /* merges the first two, including the time between */
             b->runs.ptr[1].from_ms = b->runs.ptr[0].from_ms;
             b->runs.len--;
             for (size_t i = 0; i < b->runs.len; i++)
@@ -122,7 +123,7 @@ void buffers_command_ended(struct buffers *b)
     lock_give(&b->lock);
 }
 
-/* With the lock held. */
+/* The lock must be held. */
 static bool command_changed(const struct buffers *b, const struct stat *st)
 {
     int64_t ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
@@ -134,9 +135,9 @@ static bool command_changed(const struct buffers *b, const struct stat *st)
     return false;
 }
 
-/* ---- Which text counts ---- */
+/* ---- Deciding which text is current ---- */
 
-/* Of a text without its line endings: editors that keep \r\n on disk have \n in their buffers. */
+/* Hash of a text without line endings: editors that keep \r\n on disk have \n in their buffers. */
 static uint64_t text_hash(struct str text)
 {
     CLEANUP(buf_release) struct buf plain = BUF_INIT(BUF_NO_LIMIT);
@@ -155,7 +156,7 @@ static uint64_t text_hash(struct str text)
     return seen_hash(buf_str(&plain));
 }
 
-/* With the lock held. */
+/* The lock must be held. */
 static void set_bases(struct buffers *b, const char *real, struct bases now)
 {
     struct bases *it = map_get(&b->files, str_of(real));
@@ -169,7 +170,7 @@ static void set_bases(struct buffers *b, const char *real, struct bases now)
     *it = now;
 }
 
-/* With the lock held. */
+/* The lock must be held. */
 static enum buffer_truth decide(struct buffers *b, const char *real, const struct stat *st,
                                 uint64_t buffer, uint64_t disk)
 {
@@ -183,8 +184,8 @@ static enum buffer_truth decide(struct buffers *b, const char *real, const struc
     if (known) {
         bases = *known;
     } else {
-        /* Seen for the first time, and different: the user has not saved, or one of our commands
-         * has changed the file and the editor has not loaded it again. */
+        /* First seen, and already different: either the user has not saved, or one of our commands
+         * has changed the file and the editor has not reloaded it. */
         bases.buffer = bases.disk = command_changed(b, st) ? buffer : disk;
         set_bases(b, real, bases);
     }

@@ -1,10 +1,10 @@
 /*
- * denied_files: one flat list of folders, each with its time of change and its denied files. A look
+ * denied_files: a flat list of folders, each with its time of change and its denied files. A search
  * goes through the list; a changed folder is read again, and its subfolders are appended. The
  * kernel reports changed folders; unwatched ones are checked each time. Whether a path now leads to
- * another folder is noticed from above: the start of a search is checked on every look, subfolders
- * when their parent is read again. Any thread; the lock is held for a look, which reads folders and
- * waits for nothing else.
+ * another folder is detected from above: the start of a search is always checked, subfolders when
+ * their parent is read again. Any thread; the lock is held during a search, which only reads
+ * folders.
  */
 #include "guard/denied_files.h"
 
@@ -28,35 +28,35 @@
 #include "sync/thread.h"
 
 #define MAX_FOLDERS 4000
-#define MAX_ENTRIES 100000 /* read by one look */
+#define MAX_ENTRIES 100000 /* read per search */
 #define MAX_FOUND 200      /* each is a mount in a job (CONFINE_MAX_PATHS) */
 
-#define FRESH_NS ((int64_t)50 * 1000 * 1000) /* file systems count time in ticks */
+#define FRESH_NS ((int64_t)50 * 1000 * 1000) /* resolution of file times */
 
 struct folder {
     char *path;
-    size_t depth; /* how many levels of it are looked at */
+    size_t depth; /* number of levels to search */
     bool is_read;
-    bool is_fresh; /* read so soon after a change that another one would not show */
-    bool is_due;   /* may have changed, or be another one now */
-    int watch;     /* -1: changes are not reported */
-    unsigned look; /* the last one that looked at it */
+    bool is_fresh; /* read so soon after a change that a further change might not be visible */
+    bool is_due;   /* may have changed or been replaced */
+    int watch;     /* -1 = changes are not reported */
+    unsigned look; /* number of the last search that examined it */
     struct stat st;
     struct strv found;
 };
 
 struct denied_files {
     enum denied_what what;
-    struct lock lock; /* of all that follows */
+    struct lock lock; /* guards all fields below */
     struct denied *denied;
     struct strv dirs;
     VEC(struct folder *) folders;
     struct map by_path;
-    struct folder_watch *watch; /* NULL: there was no folder yet */
+    struct folder_watch *watch; /* NULL before the first folder */
     unsigned look;              /* counts, from 1 */
-    size_t entries;             /* read by this look */
-    bool goes_on;               /* more is to be looked at than was when its turn came */
-    bool is_in_doubt;           /* all of them are to be looked at */
+    size_t entries;             /* read in this search */
+    bool goes_on;               /* something must be examined that was skipped earlier */
+    bool is_in_doubt;           /* everything must be examined */
     bool is_partial;
 };
 
@@ -99,7 +99,7 @@ void denied_files_free(struct denied_files *f)
     free(f);
 }
 
-/* ---- where to look ---- */
+/* ---- places to search ---- */
 
 static void add_again(struct denied_files *f, struct folder *d, size_t depth)
 {
@@ -111,7 +111,7 @@ static void add_again(struct denied_files *f, struct folder *d, size_t depth)
     if (d->look == f->look)
         return;
     d->is_due = true;
-    f->goes_on = true; /* it may stand above who names it */
+    f->goes_on = true; /* it may be above the folder that refers to it */
 }
 
 static void add_folder(struct denied_files *f, const char *path, size_t depth)
@@ -143,7 +143,7 @@ static bool is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (!path[len] || path[len] == '/');
 }
 
-/* One that reaches through the home, or all of the disk, is looked for where commands work. */
+/* Patterns that span the home directory or the whole disk are searched only where commands work. */
 static void add_deep(struct denied_files *f, const char *from)
 {
     for (size_t i = 0; i < f->dirs.len; i++) {
@@ -158,7 +158,7 @@ static void add_deep(struct denied_files *f, const char *from)
     }
 }
 
-/* The folder that is worked in itself is left to the tools: no command could run in it. */
+/* The working directory itself is left to the tools: no command could run in it. */
 static void add_plain(struct denied_files *f, const char *path, struct strv *ret)
 {
     if (!strv_has(&f->dirs, str_of(path)) && !strv_has(ret, str_of(path)))
@@ -182,14 +182,14 @@ static void add_rules(struct denied_files *f, struct strv *ret)
     }
 }
 
-/* ---- a look ---- */
+/* ---- the search ---- */
 
 static int64_t to_ns(const struct timespec *t)
 {
     return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* By the clock that files are stamped with. */
+/* By the clock used for file times. */
 static bool has_just_changed(const struct stat *st)
 {
     struct timespec now = {0};
@@ -263,7 +263,7 @@ static bool is_same_folder(const struct stat *a, const struct stat *b)
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* False: it is gone. */
+/* False if it is gone. */
 static bool look_at(struct denied_files *f, struct folder *d)
 {
     struct stat st;
@@ -284,13 +284,13 @@ static bool look_at(struct denied_files *f, struct folder *d)
     return true;
 }
 
-/* One that is watched and was read is as it was. */
+/* A watched folder that was read is unchanged. */
 static bool is_to_look_at(const struct denied_files *f, const struct folder *d)
 {
     return d->look != f->look && (d->is_due || d->watch < 0 || !d->is_read);
 }
 
-/* Folders below one that is gone or replaced are so, too, and are not reported. */
+/* Folders below a removed or replaced one are affected, too, but not reported. */
 static void settle_doubt(struct denied_files *f)
 {
     if (!f->is_in_doubt)
@@ -307,7 +307,7 @@ static void look_at_all(struct denied_files *f)
     size_t kept = 0;
 
     f->goes_on = false;
-    for (size_t i = 0; i < f->folders.len; i++) { /* the list grows on the way */
+    for (size_t i = 0; i < f->folders.len; i++) { /* the list grows during the loop */
         struct folder *d = f->folders.ptr[i];
 
         if (is_to_look_at(f, d) && !look_at(f, d)) {

@@ -1,7 +1,8 @@
 /*
  * effects: one walk over each upper layer, compared with the lower ones. A whiteout (a character
- * device 0:0) deletes; an opaque folder deletes everything that is not in it. A file that was only
- * copied up, because a program opened it for writing or wrote its old content, is no effect.
+ * device 0:0) means deleted; an opaque folder means that everything missing in it is deleted. A
+ * file that was only copied up, because a program opened it for writing or wrote its old content,
+ * is not an effect.
  */
 #include "guard/effects.h"
 
@@ -52,8 +53,8 @@ void effects_release(struct effects *e)
 
 /* ---- optional writes ---- */
 
-/* Programs write these as they like, and do without. They are thrown away when they come or change;
- * one that is deleted was meant to go. */
+/* Caches that programs write implicitly and do not depend on. Their creation and modification is
+ * discarded; a deletion was intended. */
 static bool is_optional(struct str path)
 {
     static const char *const folders[] = {
@@ -90,7 +91,8 @@ static bool is_opaque(const char *upper)
            (mark[0] == 'y' || mark[0] == 'x');
 }
 
-/* What only a mount with other options writes: a folder or file that stands elsewhere. */
+/* Attributes that only a mount with other options writes: a folder or file that has its data
+ * elsewhere. */
 static bool is_elsewhere(const char *upper)
 {
     return lgetxattr(upper, "user.overlay.redirect", NULL, 0) >= 0 ||
@@ -155,7 +157,7 @@ bool effects_is_same_file(const char *one, const char *other, const struct stat 
     return !S_ISLNK(a->st_mode) || has_same_target(one, other);
 }
 
-/* git has noted anew what it knows of files on the disk. */
+/* git has refreshed its information about files on disk. */
 static bool is_refresh(const char *path, const char *upper, const struct stat *was,
                        const struct stat *now)
 {
@@ -170,7 +172,7 @@ static bool is_refresh(const char *path, const char *upper, const struct stat *w
            git_index_is_same(buf_str(&old), buf_str(&new));
 }
 
-/* ---- what a folder holds ---- */
+/* ---- contents of a folder ---- */
 
 static uint64_t sum_one(const char *name, uint64_t folder, const struct stat *st)
 {
@@ -182,8 +184,8 @@ static uint64_t sum_one(const char *name, uint64_t folder, const struct stat *st
            str_hash(str_make((const char *)facts, sizeof(facts))) * 0x9e3779b97f4a7c15U;
 }
 
-/* The order in which a folder is listed does not matter. Whiteouts are left out: of a folder that
- * is new they hide nothing. */
+/* Independent of the order of the listing. Whiteouts are ignored: in a new folder they hide
+ * nothing. */
 static void add_inside(int dir, uint64_t folder, int depth, struct effect_inside *ret)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -294,7 +296,7 @@ static int add_effect(struct effects_finder *f, enum effect_change change, const
     return 0;
 }
 
-/* A file that is not a folder, and the previous one: NULL for none. */
+/* A file that is not a folder, and the previous one, or NULL. */
 static int find_file(struct effects_finder *f, const char *path, const char *upper,
                      const struct stat *was, const struct stat *now, struct err *err)
 {
@@ -356,7 +358,8 @@ static int list_folder(const char *path, struct strv *ret, struct err *err)
 {
     DIR *list = opendir(path);
 
-    if (!list && errno == EACCES && chmod(path, 0700) == 0) /* ours, whatever mode the job gave */
+    if (!list && errno == EACCES &&
+        chmod(path, 0700) == 0) /* it is ours, whatever mode the job has set */
         list = opendir(path);
     if (!list)
         return err_sys(err, ERR_IO, "cannot list '%s'", path);
@@ -370,7 +373,7 @@ static int list_folder(const char *path, struct strv *ret, struct err *err)
     return 0;
 }
 
-/* A folder that was removed and made again: files missing in the new one are gone. */
+/* A folder that was removed and created again: files missing in the new one are deleted. */
 static int find_hidden(struct effects_finder *f, const char *path, const char *upper,
                        struct err *err)
 {
@@ -454,12 +457,11 @@ static bool is_below(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
-/* A file deleted here and created there is reported as one rename. By size, so that few have to be
- * compared. */
+/* A file deleted here and created there is reported as one rename. Compares sizes first. */
 static void find_renames(struct effects_finder *f)
 {
     struct effects *all = f->to;
-    CLEANUP(map_release) struct map sizes = MAP_INIT; /* to the first deleted one of that size */
+    CLEANUP(map_release) struct map sizes = MAP_INIT; /* size → the first deleted file with it */
     CLEANUP(mem_freep) size_t *next = mem_zalloc((all->list.len + 1) * sizeof(*next));
 
     for (size_t i = all->list.len; i-- > 0;) {

@@ -1,8 +1,8 @@
 /*
- * effects_apply: first everything is compared with what it was, then folders, files by rename,
- * modes and times, and at last what goes. What lies on another disk than its layer is first copied
- * beside its place. The journal names each change with its layer's file: a change whose file is
- * gone from the layer, or is the same as in its place, was made.
+ * effects_apply: first compares everything with its earlier state, then applies folders, files by
+ * rename, modes and times, and finally deletions. A file on another disk than its layer is first
+ * copied next to its destination. The journal names each change with its file in the layer: if that
+ * file is gone, or is the same as at the destination, the change was made.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #define APPLY_PIECE ((size_t)64 << 10)
 #define APPLY_MAX_JOURNAL ((size_t)64 << 20)
-#define APPLY_TOLD 20 /* changes that are named after a kill */
+#define APPLY_TOLD 20 /* changes listed after a kill */
 
 struct apply {
     struct effects *effects;
@@ -32,7 +32,7 @@ struct apply {
     size_t done;
 };
 
-/* ---- is it still what it was? ---- */
+/* ---- is it unchanged? ---- */
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -65,7 +65,7 @@ static int check_one(const struct effects *all, const struct effect *e, struct e
     bool is_there;
 
     if (folder < 0 && (errno == ENOENT || errno == ENOTDIR) && !e->was.st_mode)
-        return 0; /* a folder that is made with it */
+        return 0; /* a folder that is created with it */
     if (folder < 0)
         return err_set(err, ERR_BUSY, "the folder of '%s' has changed", e->path);
     is_there = fstatat(folder, path_base(e->path), &now, AT_SYMLINK_NOFOLLOW) == 0;
@@ -81,7 +81,7 @@ static int check_one(const struct effects *all, const struct effect *e, struct e
 
 /* ---- steps ---- */
 
-/* What overlayfs has written about a file means nothing outside of its layer. */
+/* overlayfs's attributes of a file mean nothing outside of its layer. */
 static void drop_marks(int fd)
 {
     static const char *const marks[] = {"user.overlay.origin", "user.overlay.opaque",
@@ -96,7 +96,7 @@ static void drop_marks_of(const struct effect *e)
 {
     int fd = open(e->upper, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-    if (fd < 0 && errno == EACCES) { /* whatever mode the job gave */
+    if (fd < 0 && errno == EACCES) { /* whatever mode the job has set */
         (void)chmod(e->upper, 0600);
         fd = open(e->upper, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
         (void)chmod(e->upper, e->now.st_mode & 07777);
@@ -154,7 +154,7 @@ static int copy_file(int from, int to, off_t size, struct err *err)
     return ftruncate(to, size) < 0 ? err_sys(err, ERR_IO, "cannot write the new contents") : 0;
 }
 
-/* A copy next to its place, under a temporary name. */
+/* Copies the file next to its destination, under a temporary name. */
 static int stage(const struct effect *e, int folder, const char *name, struct err *err)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, e->now.st_mtim};
@@ -212,7 +212,7 @@ static int empty_folder(int fd, int depth)
     return rc;
 }
 
-/* No link is followed. */
+/* Does not follow links. */
 static int remove_tree(int folder, const char *name, int depth)
 {
     int fd;
@@ -227,8 +227,7 @@ static int remove_tree(int folder, const char *name, int depth)
     return unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-/* Puts a name in the place of another, of whatever kind that is; the old one then has the name that
- * the new one had. */
+/* Exchanges two names, whatever they are; the old file then has the name of the new one. */
 static int put(const struct effect *e, int from, const char *name, int folder, struct err *err)
 {
     const char *base = path_base(e->path);
@@ -237,7 +236,7 @@ static int put(const struct effect *e, int from, const char *name, int folder, s
                                                                               : 0;
     int rc = disk_rename(from, name, folder, base, flags);
 
-    /* Some file systems know no flags. */
+    /* Some file systems do not support flags. */
     if (rc < 0 && errno == EINVAL && flags == RENAME_NOREPLACE)
         rc = disk_rename(from, name, folder, base, 0);
     if (rc < 0 && errno == EEXIST)
@@ -275,7 +274,7 @@ static int apply_file(struct apply *a, const struct effect *e, struct err *err)
     return rc;
 }
 
-/* A new one is made under another name where a file has to go for it. */
+/* Creates a new folder under another name if a file must be removed first. */
 static int apply_folder(struct apply *a, const struct effect *e, struct err *err)
 {
     CLEANUP(fd_closep) int folder = pinned_folder(e->path, /*makes=*/false);
@@ -291,7 +290,8 @@ static int apply_folder(struct apply *a, const struct effect *e, struct err *err
     return put(e, folder, buf_cstr(&name), folder, err);
 }
 
-/* Of folders after their contents: we may not be able to enter one then. */
+/* Modes of folders are set after their contents, since we may not be able to enter them afterwards.
+ */
 static int apply_mode(const struct effect *e, struct err *err)
 {
     CLEANUP(fd_closep) int fd = pinned_open(e->path, O_RDONLY | O_NONBLOCK);
@@ -304,7 +304,7 @@ static int apply_mode(const struct effect *e, struct err *err)
                    ? err_sys(err, ERR_IO, "cannot touch '%s'", e->path)
                    : 0;
     }
-    if (fd < 0) { /* not readable: by its name */
+    if (fd < 0) { /* not readable: use its name */
         folder = pinned_folder(e->path, /*makes=*/false);
         if (folder < 0 || fchmodat(folder, path_base(e->path), e->now.st_mode & 07777, 0) < 0)
             return err_sys(err, ERR_IO, "cannot change the mode of '%s'", e->path);
@@ -331,7 +331,7 @@ enum apply_phase {
     APPLY_CHECK,
     APPLY_FOLDERS,
     APPLY_FILES,
-    APPLY_MODES, /* from here on from the end to the beginning */
+    APPLY_MODES, /* from here on in reverse order */
     APPLY_DELETIONS,
 };
 
@@ -349,7 +349,7 @@ static int apply_one(struct apply *a, enum apply_phase phase, const struct effec
     else if (phase == APPLY_FILES && !is_folder && (is_new || e->change == EFFECT_MODIFIED))
         rc = apply_file(a, e, err);
     else if (phase == APPLY_MODES && is_new && is_folder)
-        return apply_mode(e, err); /* a part of making it */
+        return apply_mode(e, err); /* part of its creation */
     else if (phase == APPLY_MODES && (e->change == EFFECT_MODE || e->change == EFFECT_TOUCHED))
         rc = disk_step() < 0 ? err_sys(err, ERR_IO, "cannot write") : apply_mode(e, err);
     else if (phase == APPLY_DELETIONS && e->change == EFFECT_DELETED)
@@ -362,8 +362,8 @@ static int apply_one(struct apply *a, enum apply_phase phase, const struct effec
 
 /* ---- the journal ---- */
 
-/* Three strings for each change, each with its end: a letter and the mode, the path, the layer's
- * file. The first is the id. */
+/* Three NUL-terminated strings for each change: a letter and the mode, the path, the file in the
+ * layer. The first string is the id. */
 static int write_journal(const struct apply *a, const char *path, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(APPLY_MAX_JOURNAL);

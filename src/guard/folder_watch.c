@@ -1,7 +1,7 @@
 /*
- * folder_watch: inotify, each watch for one event only, so that a build that makes ten thousand
- * files between two looks leaves no more than one event of each folder. A mount hides folders
- * without an event, so the table of mounts is asked, too. The caller's thread.
+ * folder_watch: inotify, each watch for one event only, so that a build with ten thousand new files
+ * causes only one event per folder. A mount hides folders without an event, so the mount table is
+ * checked, too. The caller's thread.
  */
 #include "guard/folder_watch.h"
 
@@ -26,9 +26,9 @@
 
 #define MOUNTS "/proc/self/mountinfo"
 #define LIMIT "/proc/sys/fs/inotify/max_user_watches"
-#define PART_OF_LIMIT 16 /* editors and builds of the same user need theirs */
+#define PART_OF_LIMIT 16 /* other programs of the user need watches, too */
 
-/* Only this kernel changes these. */
+/* Only this kernel changes files on these file systems. */
 static const uint32_t local_types[] = {
     0xef53,     /* ext2 to 4 */
     0x58465342, /* xfs */
@@ -41,10 +41,10 @@ static const uint32_t local_types[] = {
 };
 
 struct folder_watch {
-    int events; /* -1: nothing is watched */
+    int events; /* -1 = nothing is watched */
     int mounts;
     size_t max;
-    struct map who; /* handle → whose it is */
+    struct map who; /* handle → its owner */
 };
 
 static struct str key_of(const int *handle)
@@ -105,10 +105,10 @@ int folder_watch_add(struct folder_watch *w, int folder_fd, void *who)
 
     if (w->events < 0 || w->who.len >= w->max || !is_local(folder_fd))
         return -1;
-    /* By the descriptor: its path may lead elsewhere now. */
+    /* By descriptor, since the path may lead elsewhere now. */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", folder_fd);
     handle = inotify_add_watch(w->events, path, WATCH_WHAT);
-    /* Of a folder that is mounted in two places only the first is reported. */
+    /* For a folder mounted in two places only the first is reported. */
     if (handle < 0 || map_has(&w->who, key_of(&handle)))
         return -1;
     map_set(&w->who, key_of(&handle), who);
@@ -131,7 +131,7 @@ static void take_event(struct folder_watch *w, const struct inotify_event *e, fo
     }
     if (!(e->mask & IN_Q_OVERFLOW))
         return;
-    MAP_EACH(&w->who, it) { /* some were lost: each may have changed */
+    MAP_EACH(&w->who, it) { /* events were lost: each may have changed */
         if (it->value)
             fn(it->value);
         it->value = NULL;
@@ -148,7 +148,7 @@ static void take_events(struct folder_watch *w, const char *bytes, size_t len, f
     }
 }
 
-/* All at once, since taking a key out of a map costs as much as making it anew. */
+/* All at once, since removing a key costs as much as rebuilding the map. */
 static void drop_taken(struct folder_watch *w)
 {
     struct map left = MAP_INIT;

@@ -1,6 +1,6 @@
 /*
- * git_config: one pass over the bytes. git looks at characters, not at lines: a setting may follow
- * its section's header on the same line, and a value may continue in the next line. Any thread.
+ * git_config: one pass over the bytes. git parses characters, not lines: a setting may follow its
+ * section's header on the same line, and a value may continue on the next line. Any thread.
  */
 #include "guard/git_config.h"
 
@@ -67,11 +67,11 @@ static char unescaped(char c)
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'b' ? '\b' : c;
 }
 
-/* Up to the end of its line; spaces at both ends are cut, except those in quotes. */
+/* Up to the end of the line; unquoted spaces at both ends are removed. */
 static void read_value(struct reader *r)
 {
     bool is_quoted = false;
-    size_t end = 0; /* what stays of it */
+    size_t end = 0; /* length of the kept part */
 
     buf_clear(&r->value);
     while (r->rest.len) {
@@ -168,7 +168,7 @@ struct adder {
     const char *file, *home;
 };
 
-/* "~/x" is in the home; others begin where the file is. */
+/* "~/x" is in the home directory; others are relative to the file. */
 static char *included_path(const struct adder *a, struct str value)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(a->file);
@@ -198,7 +198,7 @@ static void add_setting(void *arg, const struct git_setting *setting)
             a->to->included.len >= GIT_CONFIG_MAX_FILES)
             return;
         strv_adds(&a->to->included, path);
-        git_config_add(a->to, path, a->home); /* as deep as there are files */
+        git_config_add(a->to, path, a->home); /* recursion is limited by the number of files */
     } else if (str_is(setting->section, "core") && str_is(setting->key, "hookspath")) {
         strv_add(&a->to->hooks, setting->value);
     }

@@ -1,5 +1,5 @@
 /*
- * outside: PATH by its parts. Any thread.
+ * outside: examines PATH component by component. Any thread.
  */
 #include "guard/outside.h"
 
@@ -21,7 +21,7 @@ static bool is_in(const char *path, const char *dir)
     return len > 1 && strncmp(path, dir, len) == 0 && (!path[len] || path[len] == '/');
 }
 
-/* By its name, which may be a link that commands can replace, and by what it leads to. */
+/* By its name, which may be a link that commands can replace, and by its target. */
 static bool is_safe(struct str folder, const struct strv *dirs)
 {
     CLEANUP(buf_release) struct buf named = BUF_INIT(BUF_NO_LIMIT);

@@ -1,8 +1,8 @@
 /*
- * patch: lines become numbers (equal lines, equal numbers), and the part between the common
- * beginning and the common end is compared by Myers' greedy algorithm with a limit on its steps.
- * Past the limit, lines that are unique on both sides and stand in the same order (the longest such
- * run) cut the rest into pieces. Runs on tool threads.
+ * patch: lines are numbered (equal lines, equal numbers), and the part between the common beginning
+ * and end is compared by Myers' greedy algorithm with a limited number of steps. Beyond the limit,
+ * lines that are unique on both sides and in the same order (the longest such sequence) split the
+ * rest into pieces. Runs on tool threads.
  */
 #include "guard/patch.h"
 
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "json/jw.h"
 
-#define PATCH_MAX_STEPS 400 /* lines added and deleted that Myers looks for in one piece */
+#define PATCH_MAX_STEPS 400 /* maximum number of added and deleted lines per piece */
 
 /* Half-open ranges of lines on both sides. */
 struct piece {
@@ -23,10 +23,10 @@ struct piece {
 
 struct differ {
     struct patch *patch;
-    const uint32_t *olds, *news; /* the numbers */
+    const uint32_t *olds, *news; /* the line numbers */
     size_t numbers;              /* how many there are */
-    int32_t *trace;              /* the furthest points of every round of Myers, end to end */
-    int rounds;                  /* that there is room for in it */
+    int32_t *trace;              /* the furthest points of every round, consecutively */
+    int rounds;                  /* rounds that fit into it */
 };
 
 static void patch_split(struct str text, struct patch *p, bool is_new)
@@ -43,13 +43,13 @@ static void patch_split(struct str text, struct patch *p, bool is_new)
     }
 }
 
-/* Gives every distinct line a number, in one open table for both sides. */
+/* Gives every distinct line a number, with one hash table for both sides. */
 static uint32_t *patch_number(const struct patch *p, size_t *ret_numbers)
 {
     size_t total = p->olds.len + p->news.len;
     uint32_t *numbers = mem_alloc((total + 1) * sizeof(*numbers));
     size_t slots = 16;
-    uint32_t *table; /* index of a line with this content, plus one */
+    uint32_t *table; /* index of a line with this content + 1 */
     size_t count = 0;
 
     while (slots < total * 2)
@@ -98,24 +98,24 @@ static struct piece differ_trim(const struct differ *d, struct piece x)
     return x;
 }
 
-/* Round s of the trace holds s + 1 points, for the diagonals -s, -s + 2, … s. */
+/* Round s of the trace has s + 1 points, for the diagonals -s, -s + 2, … s. */
 static int32_t *differ_round(struct differ *d, int s)
 {
     return d->trace + (size_t)s * ((size_t)s + 1) / 2;
 }
 
-/* The furthest old line reached on diagonal k in round s, before the equal lines after it; whether
- * the last step down to it added a line. */
+/* The furthest old line reached on diagonal k in round s, before the following equal lines; and
+ * whether the last step added a line. */
 static int32_t differ_reach(struct differ *d, int s, int k, bool *ret_added)
 {
     const int32_t *last = differ_round(d, s - 1);
-    int at = (k + s) / 2; /* of diagonal k - 1 in the round before: at - 1; of k + 1: at */
+    int at = (k + s) / 2; /* in the previous round diagonal k - 1 has index at - 1, k + 1 has at */
 
     *ret_added = k == -s || (k != s && last[at - 1] < last[at]);
     return *ret_added ? last[at] : last[at - 1] + 1;
 }
 
-/* Goes back from the end, marking the one line each round changed. */
+/* Walks back from the end and marks the line changed in each round. */
 static void differ_walk_back(struct differ *d, struct piece x, int s)
 {
     int32_t i = (int32_t)(x.old_end - x.old_at);
@@ -135,7 +135,7 @@ static void differ_walk_back(struct differ *d, struct piece x, int s)
     }
 }
 
-/* False when more than PATCH_MAX_STEPS lines differ; then nothing is marked. */
+/* False if more than PATCH_MAX_STEPS lines differ; then nothing is marked. */
 static bool differ_myers(struct differ *d, struct piece x)
 {
     const uint32_t *a = d->olds + x.old_at;
@@ -176,7 +176,7 @@ struct anchor {
     size_t before; /* index of the anchor before it in the longest run, or SIZE_MAX */
 };
 
-/* The lines that occur once on each side, in the order of the new one. */
+/* The lines that occur once on each side, in the new order. */
 static size_t differ_anchors(const struct differ *d, struct piece x, struct anchor *out)
 {
     struct once {
@@ -201,8 +201,8 @@ static size_t differ_anchors(const struct differ *d, struct piece x, struct anch
     return count;
 }
 
-/* The longest run that also ascends in the old text, linked through `before`: the index of its
- * last one. Patience sorting. */
+/* The longest sequence that is also ascending in the old text, linked through `before`: returns the
+ * index of its last one. Patience sorting. */
 static size_t differ_longest_run(struct anchor *anchors, size_t count)
 {
     size_t *tops = mem_alloc((count + 1) * sizeof(*tops));
@@ -252,7 +252,7 @@ static void differ_run(struct differ *d, struct piece x)
         return;
     anchors = mem_alloc((x.new_end - x.new_at) * sizeof(*anchors));
     at = differ_longest_run(anchors, differ_anchors(d, x, anchors));
-    /* From the last anchor to the first: the part after each one is a separate piece. */
+    /* From the last anchor to the first: the lines after each one are a separate piece. */
     for (; at != SIZE_MAX; at = anchors[at].before) {
         const struct anchor *anchor = &anchors[at];
 
@@ -265,7 +265,7 @@ static void differ_run(struct differ *d, struct piece x)
     mem_freep(&anchors);
 }
 
-/* Puts changes that are close together into one hunk, with the lines around them. */
+/* Combines nearby changes into one hunk with the lines around them. */
 static void patch_gather(struct patch *p, size_t context)
 {
     size_t i = 0;
@@ -287,7 +287,7 @@ static void patch_gather(struct patch *p, size_t context)
             continue;
         }
         if (last && from <= last->old_at + last->old_len + context) {
-            /* The context of the last one reaches this change. */
+            /* its context overlaps this change */
             last->old_len = i - last->old_at;
             last->new_len = j - last->new_at;
         } else {
@@ -351,7 +351,7 @@ void patch_write(const struct patch *p, struct jw *out)
         size_t j = hunk->new_at;
 
         jw_object(out);
-        /* As in a unified diff: an empty side is named by the line before it. */
+        /* As in a unified diff: an empty side has the number of the line before it. */
         jw_ki64(out, "oldStart", (int64_t)(hunk->old_at + (hunk->old_len > 0)));
         jw_ki64(out, "oldLines", (int64_t)hunk->old_len);
         jw_ki64(out, "newStart", (int64_t)(hunk->new_at + (hunk->new_len > 0)));

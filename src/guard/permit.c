@@ -1,6 +1,6 @@
 /*
- * permit: a state that is swapped whole, and how it is made from the settings. Any thread; the lock
- * is held for the swap only, never while a path is looked at.
+ * permit: a state that is replaced as a whole, and how it is computed from the settings. Any
+ * thread; the lock is held only for the replacement, never while a path is examined.
  */
 #include "guard/permit.h"
 
@@ -94,14 +94,14 @@ static struct permit_state *permit_state_copy(const struct permit_state *from)
     return s;
 }
 
-/* A mode that the settings forbid now is none. */
+/* A mode that the settings forbid now is reset. */
 static void permit_state_fit_mode(struct permit_state *s)
 {
     if ((s->never_bypass && s->mode == MODE_BYPASS) || (s->never_auto && s->mode == MODE_AUTO))
         s->mode = MODE_DEFAULT;
 }
 
-/* What a branch goes by: the other's rules as they are now, and its own. The lock is held. */
+/* A branch uses the current rules of the other permit and its own. The lock must be held. */
 static void permit_merge(struct permit *p, struct permit_state *base)
 {
     struct permit_state *s = permit_state_copy(base);
@@ -251,10 +251,10 @@ int permit_state_add(struct permit_state *s, struct permit_rule *r, struct err *
     return 0;
 }
 
-/* --- made from the settings ----------------------------------------------------------------- */
+/* --- computed from the settings --------------------------------------------------------------- */
 
-/* The folder that "/x" means in a rule of this origin: the project for its settings, where tenax
- * was started for local ones and options, else the folder of the file. */
+/* The folder that "/x" means in a rule of this origin: the project for its settings, the start
+ * directory for local ones and options, else the folder of the file. */
 char *permit_source_dir(const struct conf *conf, struct str origin, const char *home)
 {
     CLEANUP(mem_freep) char *path = NULL;
@@ -287,7 +287,7 @@ char *permit_source_dir(const struct conf *conf, struct str origin, const char *
     return TAKE_PTR(dir);
 }
 
-/* In a file of Claude's a name that is near none of ours may be a tool of his. */
+/* In a file of Claude's an unknown name may be a tool of Claude Code. */
 static void permit_warn_of_tool(const struct rule *r, struct str origin, bool is_claudes,
                                 struct strv *ret_warnings)
 {
@@ -338,7 +338,7 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
     }
 }
 
-/* The folders of the settings take the place of those that they named before. */
+/* Replaces the folders from the settings. */
 static void permit_set_folders(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
 {
     struct strv before = p->folders;
@@ -366,7 +366,7 @@ static void permit_set_folders(struct permit *p, const struct conf *conf, struct
     strv_release(&before);
 }
 
-/* Denials in a file that was left out are unknown. */
+/* Deny rules in a skipped file are unknown. */
 static void permit_ask_for_all(struct permit *p, struct permit_state *s)
 {
     struct permit_rule *rule;
@@ -419,7 +419,7 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     struct permit_state *s = permit_state_new();
 
     lock_init(&p->lock);
-    p->state = s; /* not shared yet, so it is filled in place */
+    p->state = s; /* not shared yet, so it can be modified */
     p->workspace = workspace_ref(w);
     p->home = mem_dup(home, strlen(home));
     permit_find_files(p, conf);
@@ -433,7 +433,7 @@ int permit_new(const struct conf *conf, struct workspace *w, struct strv *ret_wa
     return 0;
 }
 
-/* The rules are made before the lock is taken: they look at folders. */
+/* The rules are computed before the lock is taken, because that examines folders. */
 void permit_reload(struct permit *p, const struct conf *conf, struct strv *ret_warnings)
 {
     CLEANUP(permit_state_unrefp) struct permit_state *made = permit_state_new();
@@ -536,7 +536,7 @@ int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
     CLEANUP(permit_state_unrefp) struct permit_state *now = permit_state_ref(p);
     struct permit_state *s = permit_begin(p);
 
-    if (p->of) { /* what the settings say is the other's */
+    if (p->of) { /* its settings are those of the other permit */
         s->never_bypass = now->never_bypass;
         s->never_auto = now->never_auto;
         s->mode = now->mode;

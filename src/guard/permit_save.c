@@ -1,7 +1,6 @@
 /*
- * permit_save: lists of a settings file with something added or taken out. Existing text stays as
- * it is, a list of ours has a line for each rule. Any thread; a second tenax is kept out by
- * settings_file_change().
+ * permit_save: adds and removes entries of lists in a settings file. Other text stays unchanged;
+ * each rule gets its own line. Any thread; settings_file_change() excludes other tenax processes.
  */
 #include "guard/permit_save.h"
 
@@ -94,7 +93,7 @@ bool permit_rule_is_at(const struct permit *p, const struct permit_rule *r,
 struct list_change {
     enum permit_change change;
     const struct strv *texts;
-    size_t level; /* how deep the list stands, for its lines */
+    size_t level; /* nesting depth of the list, for the indentation */
 };
 
 struct list_writer {
@@ -134,7 +133,7 @@ static bool list_has(const struct json *list, struct str text)
     return false;
 }
 
-/* Whether the list would be another one. */
+/* Whether the list would change. */
 static bool list_changes(const struct json *old, const struct list_change *c)
 {
     for (size_t i = 0; i < c->texts->len; i++) {
@@ -174,7 +173,7 @@ static int list_change_value(const struct json *old, struct buf *ret, void *arg,
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* A repository can bring a link in the place of our folder: what it leads to is not ours. */
+/* A repository may have a link instead of our folder: its target is not ours. */
 static int check_folder(const struct permit *p, enum permit_destination d, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(p->files[d]);

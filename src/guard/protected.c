@@ -1,5 +1,5 @@
 /*
- * protected: two lists, compared without regard to case, because some file systems have none. Pure.
+ * protected: two lists, compared ignoring case, because some file systems do. Pure.
  */
 #include "guard/protected.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* All in both begin with a dot. */
+/* All names in both begin with a dot. */
 static const char *const folders[] = {
     ".git",  ".vscode",       ".idea", ".husky",  ".cargo",
     ".yarn", ".devcontainer", ".mvn",  ".claude", ".tenax",
@@ -54,7 +54,7 @@ bool protected_path(struct str path)
 
         if (str_eq_nocase(name, STR("git")) && str_eq_nocase(before, STR(".config")))
             return true;
-        /* Checkouts that are worked in: .claude/worktrees/<name>/src/main.c */
+        /* Checkouts used as working directories: .claude/worktrees/<name>/src/main.c */
         if ((str_eq_nocase(name, STR(".claude")) || str_eq_nocase(name, STR(".tenax"))) &&
             str_is(next, "worktrees") && next.len < path.len)
             continue;

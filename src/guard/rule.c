@@ -1,6 +1,5 @@
 /*
- * rule: one rule parsed, and whether it speaks of a call. Commands are rule_command.c's. Pure; any
- * thread.
+ * rule: parses a rule and matches it with calls. rule_command.c handles commands. Pure; any thread.
  */
 #include "guard/rule.h"
 
@@ -69,7 +68,7 @@ static void rule_take_param(struct rule *r, struct str spec)
     r->value = str_from(spec, colon + 1);
 }
 
-/* The pattern, without the ":*" or " *" that lets more words follow. */
+/* The pattern without the ":*" or " *" that allows more words. */
 static void rule_take_pattern(struct rule *r, struct str spec)
 {
     r->boundary = str_ends(spec, STR(":*")) || str_ends(spec, STR(" *"));
@@ -115,7 +114,7 @@ static int rule_take_specifier(struct rule *r, struct str spec, const struct rul
                                struct err *err)
 {
     rule_take_param(r, spec);
-    switch (str_is(r->tool, "Cd") ? ABOUT_PATH : tool_specifier(r->tool)) { /* Cd is no tool */
+    switch (str_is(r->tool, "Cd") ? ABOUT_PATH : tool_specifier(r->tool)) { /* Cd is not a tool */
     case ABOUT_COMMAND:
         return rule_take_command(r, spec, err);
     case ABOUT_PATH:
@@ -215,7 +214,7 @@ bool rule_names_tool(const struct rule *r, struct str tool)
         tool = STR("Agent");
     if (rule_wild_match(r->tool, tool))
         return true;
-    /* "mcp__server" is all its tools. */
+    /* "mcp__server" matches all its tools. */
     return str_starts(r->tool, STR("mcp__")) &&
            str_find(str_from(r->tool, 5), STR("__")) == r->tool.len - 5 &&
            str_starts(tool, r->tool) && str_starts(str_from(tool, r->tool.len), STR("__"));
@@ -262,7 +261,7 @@ static bool label_matches(struct str pattern, struct str label)
            rule_wild_match(lower_into(lower_pattern, pattern), lower_into(lower_label, label));
 }
 
-/* A star at the front is any number of labels, elsewhere a part of one. */
+/* A star at the front matches any number of labels, elsewhere a part of one. */
 static bool host_matches(struct str pattern, struct str host)
 {
     struct str p_label;
@@ -315,7 +314,7 @@ static bool path_rule_matches(const struct rule *r, struct str tool, struct str 
         return false;
     if (writes && !written)
         return false;
-    /* What may not be read may not be written either. */
+    /* What must not be read must not be written. */
     if (reads && written && r->list != RULE_DENY)
         return false;
     if (moves && !str_is(tool, "Cd"))
@@ -345,7 +344,7 @@ static bool command_rule_matches(const struct rule *r, const struct rule_subject
 
 bool rule_matches(const struct rule *r, const struct rule_subject *s)
 {
-    /* The usual case, and cheaper than to check whose rule it is. */
+    /* The usual case, and cheaper than checking the tool first. */
     if (s->command && !rule_may_forbid(r, s->command) && !param_matches(r, s->args))
         return false;
     if (rule_names_tool(r, s->tool)) {

@@ -1,9 +1,9 @@
 /*
- * rule_command: a command taken apart once, and the questions about it.
+ * rule_command: parses a command once, and answers questions about it.
  *
- * Allowing and forbidding look at commands with different eyes. An allow rule must match the words
- * of a part exactly as they are written, so that no quote, variable or wrapper smuggles in another
- * command. Rules that forbid see every command in it: rule_found.c. Pure; any thread.
+ * Allow and deny rules examine commands differently. An allow rule must match the words of a part
+ * exactly as written, so that no quote, variable or wrapper hides another command. Deny and ask
+ * rules see every command in it: rule_found.c. Pure; any thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool is_blank(char c)
 
 /* --- taken apart ---------------------------------------------------------------------------- */
 
-/* As written, with single spaces between. */
+/* As written, with single spaces. */
 static void line_make(struct rule_line *l, struct arena *arena, const struct shell_part *p)
 {
     size_t len = p->words.len;
@@ -95,10 +95,9 @@ const char *rule_command_doubt(const struct rule_command *c)
 
 /* --- allowing ------------------------------------------------------------------------------- */
 
-#define MAX_WRAPPERS 16 /* in front of one command */
+#define MAX_WRAPPERS 16 /* before one command */
 
-/* Where a part can be said to start: as it is written, and without safe assignments and wrappers.
- */
+/* Possible starts of a part: as written, and without safe assignments and wrappers. */
 struct part_starts {
     size_t at[MAX_WRAPPERS];
     size_t count;
@@ -140,7 +139,7 @@ static bool allows_part(const struct rule *r, const struct shell_part *p, const 
     return false;
 }
 
-/* What a shell passes over; str_trim() takes more, and that would be part of a word. */
+/* Blanks as the shell defines them; str_trim() removes more, which would be part of a word. */
 static struct str trim_blanks(struct str s)
 {
     while (s.len && is_blank(s.ptr[0]))
@@ -185,7 +184,7 @@ static bool allow_command(struct rule *const *rules, size_t count, struct str to
     }
     if (!c->shell.certain || !c->shell.parts.len)
         return false;
-    /* After a cd the targets of redirections would mean other files. */
+    /* After a cd the targets of redirections would be other files. */
     if (c->shell.writes.len && shell_moves(&c->shell))
         return false;
     for (size_t k = 0; k < c->shell.parts.len; k++) {
@@ -304,7 +303,7 @@ bool rule_command_hides_writes(const struct rule_command *c)
                       (str_is(program, "sort") &&
                        (str_starts(text, STR("-o")) || str_starts(text, STR("--o"))));
         }
-        /* cp "./$a" out: no option, and not where it goes */
+        /* cp "./$a" out: neither an option nor the destination */
         for (size_t i = p->first + 1; changes && i < p->words.len; i++) {
             const struct shell_word *w = &p->words.ptr[i];
 

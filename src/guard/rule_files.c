@@ -1,8 +1,8 @@
 /*
- * rule_files: the words of a command that may be names of files, for rules that forbid these. A
- * word counts wherever it stands, also in a folder that the command goes to and inside of an
+ * rule_files: the words of a command that may be file names, for rules that deny files. A word
+ * counts in any position, also relative to a folder that the command changes to and as part of an
  * option, unless it is known to be data: a pattern, a message, text that is only printed or tested.
- * Best effort: in the sandbox a denied file is out of reach in any case. Pure; any thread.
+ * Best effort: in the sandbox a denied file is not accessible anyway. Pure; any thread.
  */
 #include <string.h>
 
@@ -14,18 +14,18 @@
 
 #define MAX_PLACES 100
 
-/* Where named files may be, besides the folder that the command starts in. */
+/* Folders that named files may be in, besides the command's start directory. */
 struct places {
     struct arena *arena;
     struct rule_files *files;
     size_t named; /* in words; filters are not counted */
-    bool quotes;  /* the word that is added is written out */
+    bool quotes;  /* the added word is literal */
     bool reads;   /* the whole command only reads */
     struct str dirs[MAX_PLACES];
     size_t dirs_len;
 };
 
-/* To the system a name ends at a NUL. */
+/* For the system a name ends at a NUL. */
 static struct str before_nul(struct str text)
 {
     return str_first(text, str_chr(text, '\0'));
@@ -69,12 +69,12 @@ bool rule_names_no_files(const struct shell_part *p)
                       "which command uname whoami id");
 }
 
-/* Verbs of git that show or restore the content of files. */
+/* Subcommands of git that show or restore the content of files. */
 #define GIT_NAMES_FILES                                                                            \
     "show diff blame annotate cat-file log grep checkout restore archive format-patch difftool "   \
     "stash apply am hash-object mv rm clean config"
 
-/* The word of grep, sed and awk that says what to look for. */
+/* Whether it is the pattern of grep, sed or awk. */
 static bool is_pattern(const struct shell_part *p, size_t i)
 {
     if (!words_have(shell_part_program(p), "grep egrep fgrep rg ag sed gsed awk gawk mawk jq"))
@@ -89,7 +89,7 @@ static bool is_pattern(const struct shell_part *p, size_t i)
     return !shell_word_is_option(&p->words.ptr[i]);
 }
 
-/* find -name '.env': the name, where the matches are not used. */
+/* find -name '.env': the name, if the matches are not used. */
 static bool is_asked_of_find(const struct rule_found *f, size_t i)
 {
     return str_is(shell_part_program(&f->part), "find") && f->end == f->part.words.len &&
@@ -113,8 +113,8 @@ static bool is_data(const struct rule_found *f, size_t i)
            words_have(before, "-m --message --grep --author -S -G --since --until --format");
 }
 
-/* Without it the search would read more. Only one that cannot mean a name with a dot in front, as a
- * pattern of the shell. */
+/* Whether it restricts a search. Only if, as a shell pattern, it cannot match names with a leading
+ * dot. */
 static bool is_filter(const struct shell_part *p, const struct shell_word *w)
 {
     size_t equals = str_chr(w->text, '=');
@@ -126,8 +126,8 @@ static bool is_filter(const struct shell_part *p, const struct shell_word *w)
 
 /* --- words ---------------------------------------------------------------------------------- */
 
-/* Words that are paths as a whole are added as they are; these are in one: --output=path, -opath,
- * of=path. */
+/* Whole words that are paths are added as they are; this extracts one from a word: --output=path,
+ * -opath, of=path. */
 static struct str word_value(struct str text)
 {
     size_t equals = str_chr(text, '=');
@@ -145,7 +145,7 @@ static struct str word_value(struct str text)
     return STR(""); /* -rf */
 }
 
-/* --output, --output-directory; git takes the beginning of an option for the whole. */
+/* --output, --output-directory; git accepts abbreviated options. */
 static bool is_git_output(struct str text)
 {
     struct str name = str_first(text, str_chr(text, '='));
@@ -153,7 +153,7 @@ static bool is_git_output(struct str text)
     return name.len > 3 && (str_starts(STR("--output"), name) || str_starts(name, STR("--output")));
 }
 
-/* The files that git is asked to write to. */
+/* Files that git is asked to write. */
 static bool git_writes_to(const struct shell_part *p, size_t i)
 {
     struct str before = p->words.ptr[i - 1].text;
@@ -164,7 +164,7 @@ static bool git_writes_to(const struct shell_part *p, size_t i)
            (is_short && (str_is(before, "-o") || str_starts(text, STR("-o"))));
 }
 
-/* Settings of git that name a program, or a file with more settings. */
+/* Whether the git setting names a program or another configuration file. */
 static bool is_program_setting(struct str key)
 {
     char lower[200];
@@ -186,7 +186,7 @@ static bool is_program_setting(struct str key)
                             "packobjectshook templatedir worktree attributesfile");
 }
 
-/* git config that sets such a thing, or may: its file is the same as an edited .git/config. */
+/* Whether git config sets such a setting, or may: its file counts like an edited .git/config. */
 static bool sets_git_program(const struct shell_part *p)
 {
     size_t i = 1;

@@ -1,11 +1,10 @@
 /*
- * rule_found: every command in a text, for rules that forbid.
+ * rule_found: finds every command in a text, for deny and ask rules.
  *
- * Besides the commands that the shell itself runs these are the ones after sudo, env, find -exec
- * and similar, those in the text of sh -c and in what a shell reads from its input, and those that
- * a variable of the same text may name. A rule is held against each of them, so that words which
- * are only data match none. A program that puts a command together itself is not seen: that is what
- * the sandbox is for. Pure; any thread.
+ * Besides the commands run by the shell itself these are the ones after sudo, env, find -exec and
+ * similar, those in the text of sh -c and in a shell's input, and those that a variable of the same
+ * text may name. A rule is compared with each of them, so that words that are only data match none.
+ * Commands composed by a program itself are not found: the sandbox handles these. Pure; any thread.
  */
 #include <fnmatch.h>
 #include <string.h>
@@ -17,10 +16,10 @@
 #include "shell/shell_brace.h"
 #include "shell/shell_runner.h"
 
-#define MAX_NESTING 4   /* of commands inside words: sh -c "sh -c '…'" */
-#define MAX_FOUND 10000 /* what has more is forbidden */
-#define MAX_BRACES 64   /* words that one is expanded to */
-#define MAX_VERBS 8     /* words of one command that may be its verb */
+#define MAX_NESTING 4   /* commands inside words: sh -c "sh -c '…'" */
+#define MAX_FOUND 10000 /* commands with more are denied */
+#define MAX_BRACES 64   /* words that one expands to */
+#define MAX_VERBS 8     /* words of one command that may be its subcommand */
 
 static void find_in_text(struct rule_command *c, struct str text, unsigned depth);
 
@@ -32,8 +31,8 @@ static void add_line(struct rule_command *c, struct str line)
     c->begins[(unsigned char)line.ptr[0]] = true;
 }
 
-/* The program and its words from the given one on, without quotes and with single spaces between,
- * as a rule is written. */
+/* The program and its words from the given one on, without quotes and with single spaces, as in a
+ * rule. */
 static struct str join_words(struct rule_command *c, const struct shell_part *p, size_t from)
 {
     size_t len = p->words.ptr[p->first].text.len + 1;
@@ -55,7 +54,7 @@ static struct str join_words(struct rule_command *c, const struct shell_part *p,
     return str_make(line, n);
 }
 
-/* The same without the program's folder, too. */
+/* The same without the program's folder. */
 static void add_joined(struct rule_command *c, const struct shell_part *p, size_t from)
 {
     size_t folder = shell_word_at(p, 0)->text.len - shell_part_program(p).len;
@@ -66,8 +65,8 @@ static void add_joined(struct rule_command *c, const struct shell_part *p, size_
         add_line(c, str_from(line, folder));
 }
 
-/* And without the options before a verb: "git -C x push" is "git push". Which of them have a value
- * is not known, so that the word after one is taken for both, a value and the verb. */
+/* And without the options before a subcommand: "git -C x push" is "git push". Which of them take a
+ * value is unknown, so the word after an option is tried as a value and as the subcommand. */
 static void add_lines(struct rule_command *c, const struct shell_part *p)
 {
     size_t lines = 0;
@@ -98,7 +97,7 @@ static bool is_number(struct str s)
     return s.len;
 }
 
-/* More than a single word: it may be a command. */
+/* Whether it has several words, and so may be a command. */
 static bool is_text(const struct shell_word *w)
 {
     struct str text = w->text;
@@ -112,7 +111,7 @@ static bool is_text(const struct shell_word *w)
     return false;
 }
 
-/* Of a word that may be a command: alias x='…', env -S'…', su --command='…'. */
+/* The text in a word that may be a command: alias x='…', env -S'…', su --command='…'. */
 static struct str text_in(const struct shell_word *w)
 {
     struct str text = str_from(w->text, shell_assignment_len(w->raw));
@@ -128,7 +127,7 @@ static bool takes_text(struct str option)
     return str_starts(option, STR("-")) && str_ends(option, STR("c"));
 }
 
-/* {rm,-rf,x}, /bin/r{m,}, /bin/r?: what the shell may make of a name with braces or a pattern. */
+/* {rm,-rf,x}, /bin/r{m,}, /bin/r?: possible expansions of a name with braces or a pattern. */
 static void add_globbed(struct rule_command *c, const struct shell_word *name)
 {
     CLEANUP(strv_release) struct strv words = STRV_INIT;
@@ -139,7 +138,7 @@ static void add_globbed(struct rule_command *c, const struct shell_word *name)
     vec_push(&c->globs, arena_cstr(&c->arena, shell_base_name(name->text)));
 }
 
-/* What git runs by itself: git rebase -x '…', git -c alias.x='!…' x. */
+/* Commands that git itself runs: git rebase -x '…', git -c alias.x='!…' x. */
 #define GIT_TEXT_OPTIONS                                                                           \
     "-x --exec --extcmd --tree-filter --index-filter --msg-filter --env-filter --commit-filter "   \
     "--tag-name-filter --parent-filter"
@@ -160,8 +159,8 @@ static void find_in_git(struct rule_command *c, const struct shell_part *p, unsi
     }
 }
 
-/* EDITOR='…' crontab -e, GIT_SSH_COMMAND='…' git fetch: what stands before a program, which runs
- * it. */
+/* Commands in assignments before a program that runs them: EDITOR='…' crontab -e,
+ * GIT_SSH_COMMAND='…' git fetch. */
 static void find_in_assignments(struct rule_command *c, const struct shell_part *p, unsigned depth)
 {
     static const char *const ends[] = {"EDITOR",  "PAGER",         "VISUAL", "_COMMAND",
@@ -178,7 +177,7 @@ static void find_in_assignments(struct rule_command *c, const struct shell_part 
     }
 }
 
-/* p->first is where the command starts; what stands before belongs to another one. */
+/* p->first is the start of the command; what is before belongs to another one. */
 static void find_part(struct rule_command *c, struct shell_part p, unsigned depth)
 {
     struct rule_found found = {.part = p, .end = p.words.len};
@@ -211,12 +210,12 @@ static void find_part(struct rule_command *c, struct shell_part p, unsigned dept
         inner.first = i;
         find_part(c, inner, depth + 1);
         names -= str_chr(before, '=') < before.len || !str_starts(before, STR("-")) ||
-                 str_is(before, "--"); /* else it may be the option's value */
+                 str_is(before, "--"); /* otherwise it may be the option's value */
     }
 }
 
-/* Some shell in it reads its commands from its input or a descriptor, or from a text that only the
- * running shell knows: bash -c "$(…)". */
+/* Whether a shell in it reads commands from its input or a descriptor, or from a text known only at
+ * run time: bash -c "$(…)". */
 static bool feeds_shell(const struct shell *s)
 {
     VEC_EACH(&s->parts, p) {
@@ -324,7 +323,7 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
     return false;
 }
 
-/* Programs that are nothing without the network, or act on what lies outside any folder. */
+/* Programs that need the network, or act on more than files. */
 #define REACH_OUT                                                                                  \
     "sudo doas su pkexec docker podman nerdctl docker-compose kubectl oc helm ssh scp sftp ftp "   \
     "telnet nc ncat socat curl wget aria2c http https ping dig nslookup host traceroute whois gh " \
@@ -332,7 +331,7 @@ bool rule_forbids_command(const struct rule *r, const struct rule_command *c)
     "systemctl service journalctl umount reboot shutdown halt poweroff crontab at snap flatpak "   \
     "uvx pipx useradd usermod passwd chsh iptables modprobe psql mysql redis-cli mongosh"
 
-/* Those that do so with some of their verbs. */
+/* Those that do so with some subcommands. */
 static const struct {
     const char *programs;
     const char *verbs;
@@ -353,7 +352,7 @@ static const struct {
      "download source build-dep del uninstall tap fetch"},
 };
 
-/* They only tell about themselves. */
+/* They only print information about the program. */
 #define TELLING_WORDS "--version -V --help -h -l --list version help"
 
 bool rule_command_reaches_out(const struct rule_command *c)

@@ -1,6 +1,6 @@
 /*
- * rule_path: the anchor is taken off first, then the rest is matched name by name. A path matches
- * when it or a folder above it does. Pure once parsed; any thread.
+ * rule_path: removes the anchor, then matches name by name. A path matches if it or a folder above
+ * it does. Pure once parsed; any thread.
  */
 #include "guard/rule_path.h"
 
@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define RULE_PATH_MAX_STEPS 100000 /* of one match: hostile patterns end in "no" */
+#define RULE_PATH_MAX_STEPS 100000 /* per match: hostile patterns do not match */
 
-/* One name against one pattern without slashes: * ? [a-z] and backslash. */
+/* Matches one name with a pattern without slashes: * ? [a-z] and backslash. */
 static bool glob_set(struct str *pattern, char c)
 {
     bool negate = pattern->len && (pattern->ptr[0] == '!' || pattern->ptr[0] == '^');
@@ -45,7 +45,7 @@ static bool glob_steps(struct str p, struct str t, size_t *steps)
     for (;;) {
         if (++*steps > RULE_PATH_MAX_STEPS)
             return false;
-        if (str_starts(p, STR("**/"))) { /* any number of folders, none included */
+        if (str_starts(p, STR("**/"))) { /* any number of folders, including none */
             if (glob_steps(str_from(p, 3), t, steps))
                 return true;
             while (t.len) {
@@ -86,7 +86,7 @@ static bool glob_steps(struct str p, struct str t, size_t *steps)
                 continue;
             }
         }
-        /* Back to the last star, which takes one more. */
+        /* Backtracks to the last star and extends it by one. */
         if (!star.ptr || !star_at.len || (star_at.ptr[0] == '/' && !deep))
             return false;
         star_at = str_from(star_at, 1);
@@ -95,7 +95,7 @@ static bool glob_steps(struct str p, struct str t, size_t *steps)
     }
 }
 
-/* "**" and all: does the pattern match the whole of the text? */
+/* Matches the whole text, including "**". */
 static bool rule_path_glob(struct str pattern, struct str text)
 {
     size_t steps = 0;
@@ -118,7 +118,7 @@ static struct str real_of(struct arena *arena, struct str base)
     return realpath(path, real) ? without_slashes(arena_str(arena, str_of(real))) : base;
 }
 
-/* These alone rule out most paths for most patterns. */
+/* These rule out most paths for most patterns. */
 static void note_ends(struct rule_path *p)
 {
     struct str s = p->pattern;
@@ -161,7 +161,7 @@ int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
     text = without_slashes(text);
     slash = str_chr(text, '/');
     p.any_depth = bare && slash == text.len;
-    /* A folder with all below it: everywhere when it forbids, here when it allows. */
+    /* A folder with everything below: at any depth for deny rules, only here for allow rules. */
     if (bare && list != RULE_ALLOW && str_is(str_from(text, slash), "/**"))
         p.any_depth = true;
     for (struct str rest = text, part; str_cut(&rest, '/', &part);) {
@@ -170,7 +170,7 @@ int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
                            "'%.*s' has a '.' or '..' in it; write the path itself",
                            STR_ARG(str_clip(text, 200)));
     }
-    /* What matches a folder matches all below it, so this says nothing more. */
+    /* A pattern that matches a folder matches everything below, so this is redundant. */
     while (str_ends(text, STR("/**")))
         text = without_slashes(str_first(text, text.len - 3));
     p.pattern = arena_str(arena, str_is(text, "**") ? STR("") : text);
@@ -179,7 +179,7 @@ int rule_path_parse(struct arena *arena, struct str text, enum rule_list list,
     return 0;
 }
 
-/* The path itself, or a folder above it. */
+/* Whether it matches the path or a folder above it. */
 static bool matches_or_above(const struct rule_path *p, struct str path)
 {
     if (p->first && (!path.len || path.ptr[0] != p->first))

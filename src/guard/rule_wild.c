@@ -10,9 +10,9 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Only the last star is ever tried again, so hostile texts cost no more than length times length.
- * Every command is held against every rule: plain pointers, because calls would cost more than the
- * work. */
+/* Only the last star is retried, so hostile texts cost at most length times length. Every command
+ * is compared with every rule: plain pointers are used, because function calls would cost more than
+ * the work. */
 bool rule_wild_match_to(struct str pattern, struct str text, bool boundary)
 {
     const char *p = pattern.ptr;

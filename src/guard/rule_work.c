@@ -1,6 +1,6 @@
 /*
- * rule_work: a table of commands that only make, move and remove files, with the options they may
- * have. It decides where no sandbox can show what a command changes. Pure; any thread.
+ * rule_work: a table of commands that only create, move and remove files, with their allowed
+ * options. Used where no sandbox can show what a command changes. Pure; any thread.
  */
 #include <string.h>
 
@@ -11,13 +11,13 @@
 #include "shell/shell_runner.h"
 #include "shell/shell_sed.h"
 
-/* cp has no -r: what a folder brings along (.npmrc, .envrc) is not among its words. */
+/* cp has no -r: files in a copied folder (.npmrc, .envrc) would not be named. */
 static const struct worker {
     const char *name;
-    const char *letters; /* options that may be there */
+    const char *letters; /* allowed options */
     const char *longs;
-    bool copies; /* the last path is where the others go */
-    bool globs;  /* a pattern in the last part of a path is fine */
+    bool copies; /* the last path is the destination */
+    bool globs;  /* a pattern is allowed in the last component */
 } workers[] = {
     {"mkdir", "pv", "--parents --verbose", false, false},
     {"touch", "amc", "--no-create", false, false},
@@ -38,7 +38,7 @@ static bool worker_takes_option(const struct worker *k, struct str text)
     return true;
 }
 
-/* A pattern is fine where it cannot reach what begins with a dot, or another folder. */
+/* Whether a pattern can match neither names that begin with a dot nor other folders. */
 static bool is_tame_glob(struct str raw)
 {
     size_t name = raw.len;
@@ -77,7 +77,7 @@ static bool worker_takes(const struct worker *k, const struct shell_part *p, str
     if (paths.len < (k->copies ? 2 : 1))
         return false;
     strv_add_all(ret, &paths);
-    /* The last may be a folder, and what it holds a link to elsewhere. */
+    /* The last may be a folder, which may have a link to elsewhere. */
     for (size_t i = 0; k->copies && i + 1 < paths.len; i++) {
         struct str path = str_of(paths.ptr[i]);
 
@@ -119,7 +119,7 @@ bool rule_command_is_file_work(const struct rule_command *c, struct strv *ret_pa
         if (part_works(p, &paths))
             works = true;
         else if (!shell_part_is_read_only(p) || shell_part_is(p, "cd"))
-            return false; /* after a cd the paths would mean others */
+            return false; /* after a cd the paths would be others */
     }
     if (works)
         strv_add_all(ret_paths, &paths);

@@ -1,6 +1,6 @@
 /*
- * sandbox: the settings read once, and what follows from them: whether commands are confined at
- * all, which of them run outside, which may ask to leave. Any thread.
+ * sandbox: reads the settings once and decides whether commands are sandboxed at all, which run
+ * outside, and which may request to leave. Any thread.
  */
 #include "guard/sandbox.h"
 
@@ -30,7 +30,7 @@
 
 /* ---- settings ---- */
 
-/* auto, on or off; true is on, false is off. */
+/* "auto", "on" or "off"; true means on, false means off. */
 static enum sandbox_state wanted_state(const struct conf *conf)
 {
     const struct json *v = conf_get(conf, "sandbox.enabled");
@@ -43,7 +43,7 @@ static enum sandbox_state wanted_state(const struct conf *conf)
     return SANDBOX_MISSING;
 }
 
-/* On by name, and not only where it works. */
+/* Explicitly on, not only if it works. */
 static bool is_asked_for(const struct conf *conf)
 {
     return wanted_state(conf) == SANDBOX_NEEDED ||
@@ -51,7 +51,7 @@ static bool is_asked_for(const struct conf *conf)
             !str_is(conf_get_str(conf, "sandbox.enabled"), "auto"));
 }
 
-/* Asked again and again: confine remembers it. */
+/* Called repeatedly: confine caches the result. */
 static bool can_confine(void)
 {
     const struct confine_backend *by = confine_backend();
@@ -101,7 +101,7 @@ static void read_excluded(struct sandbox *s, const struct conf *conf, struct str
         struct err err = {0};
         struct rule *rule;
 
-        /* "docker" means all that docker can do. */
+        /* "docker" covers all docker commands */
         buf_addf(&text, str_chr(command, '*') < command.len ? "Bash(%.*s)" : "Bash(%.*s:*)",
                  STR_ARG(command));
         if (!command.len || rule_parse(buf_str(&text), RULE_ALLOW, &place, &rule, &err) < 0)
@@ -112,7 +112,7 @@ static void read_excluded(struct sandbox *s, const struct conf *conf, struct str
     }
 }
 
-/* managed_only: the setting by which only managed hosts count; NULL: there is none. */
+/* managed_only: the setting that restricts hosts to managed ones; or NULL. */
 static void read_hosts(const struct conf *conf, const char *key, struct host_list *list,
                        const char *managed_only, struct strv *ret_kept, struct strv *ret_warnings)
 {
@@ -136,8 +136,8 @@ static void read_hosts(const struct conf *conf, const char *key, struct host_lis
     }
 }
 
-/* Names of this machine that programs inside reach without the proxy: their own. Those that are
- * allowed are meant to be the ones outside. */
+/* Names of this machine, which programs in the sandbox reach without the proxy: they mean
+ * themselves. Allowed names mean the ones outside. */
 static char *direct_hosts(const struct strv *hosts)
 {
     static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -185,7 +185,7 @@ static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
     s->own_http = proxy.http_port;
     s->own_socks = proxy.socks_port;
     s->net = CONFINE_NET_NONE;
-    /* Among themselves the programs of a job may talk wherever there is a network at all. */
+    /* If there is a network at all, programs of a job may connect to each other. */
     if (!host_list_is_empty(allowed) || s->own_http || s->own_socks ||
         conf_get_bool(conf, "sandbox.network.allowLocalBinding", false)) {
         s->net = CONFINE_NET_PROXY;
@@ -234,7 +234,7 @@ void sandbox_set_permit(struct sandbox *s, struct permit *p)
         s->permit = p;
 }
 
-/* A command that was cancelled may still be ending, and write. */
+/* A cancelled command may still be ending and writing. */
 static void remove_temp(struct sandbox *s)
 {
     for (int i = 0; s->temp.path && file_exists(s->temp.path) && i < REMOVE_TRIES; i++) {
@@ -280,7 +280,7 @@ void sandbox_free(struct sandbox *s)
     mem_freep(&s);
 }
 
-/* ---- who is confined ---- */
+/* ---- which commands are sandboxed ---- */
 
 enum sandbox_state sandbox_state(const struct sandbox *s)
 {
@@ -320,7 +320,8 @@ static bool lists_host(const struct strv *patterns, enum host_ports ports, struc
     bool has;
 
     for (size_t i = 0; i < patterns->len; i++)
-        (void)host_list_add(list, str_of(patterns->ptr[i]), /*err=*/NULL); /* it was added before */
+        (void)host_list_add(list, str_of(patterns->ptr[i]),
+                            /* it was added successfully before */ NULL); /* it was added before */
     has =
         host_port_parse(host, &name, &port, /*err=*/NULL) == 0 && host_list_has(list, &name, port);
     host_list_free(list);
@@ -340,7 +341,7 @@ bool sandbox_frees_commands(const struct sandbox *s)
     return s && s->frees_commands && sandbox_state(s) == SANDBOX_ON;
 }
 
-/* All of it is excluded, or looks at things only; something is. */
+/* Whether every part is excluded or only reads, and at least one is excluded. */
 static bool is_excluded(const struct sandbox *s, struct str command)
 {
     CLEANUP(strv_release) struct strv writes = STRV_INIT;
@@ -363,9 +364,9 @@ enum sandbox_side sandbox_side(const struct sandbox *s, struct str command, cons
     return args && is_excluded(s, command) ? SIDE_OUTSIDE : SIDE_INSIDE;
 }
 
-/* ---- in words ---- */
+/* ---- descriptions ---- */
 
-/* As far as it is known without a try; else one is made. */
+/* As far as it is known without a test; otherwise tests it. */
 static bool is_said_to_be_on(const struct sandbox *s)
 {
     bool works;

@@ -1,7 +1,7 @@
 /*
- * sandbox_absent: files that decide what programs run, and that are missing when a job begins. No
- * kernel can forbid a new name in a writable folder, so such files made by a job are renamed after
- * it, or, if tenax is killed, at its next start. Any thread.
+ * sandbox_absent: files that determine what programs run and do not exist when a job starts. The
+ * kernel cannot forbid a new name in a writable folder, so such files are renamed after the job,
+ * or, if tenax is killed, at its next start. Any thread.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,9 +24,9 @@
 #define NOTE_MAX ((size_t)1 << 20)
 #define NOTE_TRIES 3
 
-/* ---- a note for who comes next ---- */
+/* ---- the note for the next start ---- */
 
-/* Another session may take it for one that was left before it is locked, and remove it. */
+/* Until it is locked, another session may take it for a leftover and remove it. */
 static bool note_try(struct sandbox_note *n, const char *folder)
 {
     CLEANUP(mem_freep) char *path = path_join(folder, NOTE_PREFIX "XXXXXX");

@@ -1,7 +1,7 @@
 /*
- * sandbox_explain: was it the sandbox that stopped a command? Its output is searched for what
- * programs say then, but words alone prove nothing: a path must be one that the sandbox forbids
- * and that we, outside, could have had; a host one that the proxy has refused. Any thread.
+ * sandbox_explain: whether the sandbox blocked a command. Its output is searched for typical
+ * messages, but text alone proves nothing: a path must be one that the sandbox denies and that we
+ * could access outside; a host one that the proxy has refused. Any thread.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 #include "guard/workspace.h"
 #include "net/proxy.h"
 
-#define EXPLAIN_BYTES ((size_t)64 << 10) /* of the output's end that is looked at */
-#define EXPLAIN_MAX 5                    /* things told */
+#define EXPLAIN_BYTES ((size_t)64 << 10) /* of the end of the output that is examined */
+#define EXPLAIN_MAX 5                    /* lines of explanation */
 
 struct explain {
     struct sandbox_job *job;
     const char *dir;
     struct strv seen;        /* "write to /etc/x" */
-    bool network, listening; /* was wanted, according to the output */
+    bool network, listening; /* attempted, according to the output */
 };
 
 static void explain_add(struct explain *e, const char *what, const char *path)
@@ -34,8 +34,8 @@ static void explain_add(struct explain *e, const char *what, const char *path)
         strv_add(&e->seen, buf_str(&text));
 }
 
-/* Outside it could have been written: itself, or made in its folder. What the kernel shows as files
- * says nothing by its modes. */
+/* Whether it could be written outside: the file itself, or created in its folder. Modes of files
+ * provided by the kernel mean nothing. */
 static bool could_write(const char *path)
 {
     CLEANUP(mem_freep) char *dir = NULL;
@@ -55,7 +55,7 @@ static bool is_socket(const char *path)
     return stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* true when the sandbox is what stands in the way to this path. */
+/* True if the sandbox blocks this path. */
 static bool explain_path(struct explain *e, struct str word, bool is_write)
 {
     CLEANUP(buf_release) struct buf full = BUF_INIT(8192);
@@ -80,14 +80,14 @@ static bool explain_path(struct explain *e, struct str word, bool is_write)
     return false;
 }
 
-/* Where a path may end in a message. */
+/* Whether a path may end at this character in a message. */
 static bool is_around_word(char c)
 {
     return c == ' ' || c == '\t' || c == '\'' || c == '"' || c == '`' || c == ',' || c == ';' ||
            c == '(' || c == ')' || c == '[' || c == ']' || c == '<' || c == '>';
 }
 
-/* Without the quotes that some languages put around names, and what ends a sentence. */
+/* Without the quotes that some programs put around names, and without punctuation. */
 static struct str bare_word(struct str word)
 {
     while (word.len && strchr(":.,", word.ptr[word.len - 1]))
@@ -131,7 +131,7 @@ static bool has_any(struct str line, const char *const *words, size_t count)
     return false;
 }
 
-/* What programs say when there is no network. */
+/* Typical messages without a network. */
 static const char *const no_network[] = {
     "network is unreachable",
     "could not resolve",
@@ -149,18 +149,18 @@ static const char *const no_network[] = {
     "socket: operation not permitted",
     "could not create socket",
     "connect eacces",
-    "_socket.socket", /* Python shows where it was refused */
+    "_socket.socket", /* Python's traceback */
     "socketexception: permission denied",
     "socket(2)",
 };
 
-/* What servers say then, those of tests, too. */
+/* Typical messages of servers, including those in tests. */
 static const char *const no_listening[] = {
     "listen eacces",           "listen tcp",      "could not bind on any address",
     "could not create server", "socketserver.py",
 };
 
-/* What takes no path. */
+/* Messages without a path. */
 static void explain_words(struct explain *e, struct str line)
 {
     bool listens = has_any(line, no_listening, ARRAY_LEN(no_listening));
@@ -171,7 +171,7 @@ static void explain_words(struct explain *e, struct str line)
 
 static void explain_output(struct explain *e, struct str output)
 {
-    /* Busy is what must not be replaced. */
+    /* Busy means it must not be replaced. */
     static const char *const read_only[] = {"read-only file system", "EROFS",
                                             "device or resource busy", "EBUSY"};
     static const char *const denied[] = {"permission denied", "EACCES", "operation not permitted",

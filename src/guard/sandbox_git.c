@@ -1,6 +1,6 @@
 /*
- * sandbox_git: what of a repository a job may write, and what not, so that no git outside runs what
- * the job has left there. What .git names is believed only when it cannot be a job's own invention.
+ * sandbox_git: which parts of a repository a job may write, so that no git outside of the sandbox
+ * runs what the job has left there. What .git names is trusted only if a job cannot have chosen it.
  * Any thread.
  */
 #include <dirent.h>
@@ -16,10 +16,10 @@
 
 #define MAX_GITDIR_FILE 4096
 #define MAX_CONFIG_FILE ((size_t)64 << 10)
-#define MAX_GIT_PATHS 200 /* the kernel takes some hundreds in all */
+#define MAX_GIT_PATHS 200 /* the kernel allows some hundreds in total */
 #define MAX_MODULE_DEPTH 3
 
-/* What a file "gitdir: PATH" or "commondir" leads to; NULL when it is none. */
+/* The target of a file "gitdir: PATH" or "commondir"; NULL if it is not one. */
 static char *follow_file(const char *dir, const char *file, const char *prefix)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_GITDIR_FILE);
@@ -47,7 +47,7 @@ static bool is_git_dir(const char *dir)
     return file_exists(head);
 }
 
-/* Never against another rule: a deeper one would win. */
+/* Never overrides another rule: a deeper one would win. */
 static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths *p,
                          const char *dir)
 {
@@ -55,15 +55,15 @@ static void open_git_dir(const struct sandbox_paths *rules, struct sandbox_paths
         strv_adds(&p->write, dir);
 }
 
-/* ---- settings of git ---- */
+/* ---- git's configuration ---- */
 
-/* A file with settings of git stays as it is, or missing. */
+/* Keeps a configuration file unchanged, or missing. */
 static void keep_config(struct sandbox_paths *p, const char *path)
 {
     strv_adds(file_exists(path) ? &p->read_only : &p->absent, path);
 }
 
-/* Files that the settings include are settings, too: ".git/config" may name "../.gitconfig". */
+/* Included files are configuration, too: ".git/config" may include "../.gitconfig". */
 static void keep_included(const struct sandbox *s, const struct sandbox_paths *rules,
                           struct sandbox_paths *p, const char *file)
 {
@@ -79,7 +79,7 @@ static void keep_included(const struct sandbox *s, const struct sandbox_paths *r
     }
 }
 
-/* Where a git folder can be written, what makes git run programs cannot. */
+/* In a writable git folder, protects what makes git run programs. */
 static void keep_git_dir(const struct sandbox *s, const struct sandbox_paths *rules,
                          struct sandbox_paths *p, const char *dir, bool is_shared)
 {
@@ -89,16 +89,16 @@ static void keep_git_dir(const struct sandbox *s, const struct sandbox_paths *ru
 
     keep_included(s, rules, p, config);
     keep_included(s, rules, p, more);
-    if (sandbox_path_is_closed(rules, dir)) /* and nothing is made in it */
+    if (sandbox_path_is_closed(rules, dir)) /* nothing can be created in it */
         return;
-    if (!is_shared) /* else those of the other one run */
+    if (!is_shared) /* otherwise those of the shared folder are used */
         strv_adds(&p->read_only, hooks);
     sandbox_add_if_there(&p->read_only, dir, "config");
     keep_config(p, more);
 }
 
-/* Submodules have git folders of their own in there, at any depth of their names; git looks at them
- * whenever it looks at the whole. */
+/* Submodules have git folders in there, at any depth; git examines them whenever it examines the
+ * repository. */
 static void keep_submodules(const struct sandbox *s, const struct sandbox_paths *rules,
                             struct sandbox_paths *p, const char *dir, int depth)
 {
@@ -124,7 +124,7 @@ static void keep_submodules(const struct sandbox *s, const struct sandbox_paths 
     closedir(d);
 }
 
-/* Linked worktrees, this one or others: where git finds the settings for them. */
+/* Linked worktrees, this one or others: their files that tell git where the configuration is. */
 static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
 {
     CLEANUP(mem_freep) char *dir = path_join(git_dir, "worktrees");
@@ -146,8 +146,9 @@ static void keep_worktrees(struct sandbox_paths *p, const char *git_dir)
     closedir(d);
 }
 
-/* A file of this name would have git, or us, take settings and hooks from elsewhere. It cannot be
- * kept from being made in a folder that is written, so it does not stay (sandbox_sweep()). */
+/* A file of this name would make git, or us, use configuration and hooks from elsewhere. Its
+ * creation in a writable folder cannot be prevented, so it is removed afterwards (sandbox_sweep()).
+ */
 static void add_unwanted(struct sandbox *s, const char *dir, const char *name)
 {
     CLEANUP(mem_freep) char *path = path_join(dir, name);
@@ -162,11 +163,11 @@ void sandbox_sweep(struct sandbox *s)
 {
     lock_take(&s->lock);
     for (size_t i = 0; i < s->unwanted.len; i++)
-        unlink(s->unwanted.ptr[i]); /* which leaves folders: a repository may be made */
+        unlink(s->unwanted.ptr[i]); /* does not remove folders: a repository may be created */
     lock_give(&s->lock);
 }
 
-/* ---- whose it is ---- */
+/* ---- ownership ---- */
 
 static bool is_same(const char *path, const char *other)
 {
@@ -201,9 +202,9 @@ static bool config_names(const char *git_dir, const char *checkout)
     return name.len && is_same(checkout, path);
 }
 
-/* The file .git, or a link in its place, may be a job's own work: then it names any repository of
- * this user. One that is meant says itself which checkout is its own; where jobs cannot have
- * written .git, it need not. */
+/* A job may have created .git, as a file or a link, and can name any repository of the user. A
+ * genuine repository names its checkout itself; that is not required if jobs cannot have written
+ * .git. */
 static bool is_meant(const struct sandbox_paths *rules, const char *checkout, const char *git_dir)
 {
     CLEANUP(mem_freep) char *back_file = path_join(git_dir, "gitdir");
@@ -216,7 +217,7 @@ static bool is_meant(const struct sandbox_paths *rules, const char *checkout, co
     return (back && is_same(back, git)) || config_names(git_dir, checkout);
 }
 
-/* The same of the folder that the git folder of a linked worktree shares with others. */
+/* The same for the folder that the git folder of a linked worktree shares with others. */
 static bool is_common(const char *git_dir, const char *common)
 {
     CLEANUP(mem_freep) char *trees = path_join(common, "worktrees/");
@@ -224,10 +225,10 @@ static bool is_common(const char *git_dir, const char *common)
     return strncmp(git_dir, trees, strlen(trees)) == 0;
 }
 
-/* ---- the whole of it ---- */
+/* ---- everything ---- */
 
-/* With the git folder of a checkout. One that is not meant is opened by nothing, but what jobs can
- * write anyway makes no git run programs either. */
+/* Adds the git folder of a checkout. An untrusted one is not made writable, but where jobs can
+ * write anyway, what makes git run programs is protected. */
 static void add_found(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
                       const char *own, bool is_opened)
 {
@@ -251,20 +252,20 @@ static void add_found(struct sandbox *s, const struct sandbox_paths *rules, stru
     keep_worktrees(p, common ? common : own);
 }
 
-/* Prevents a repository with hooks from taking the place of a file or a link. */
+/* Prevents a repository with hooks from replacing a file or a link. */
 static void keep_name(struct sandbox_paths *p, const char *git, bool leads_to_found)
 {
     struct stat st;
 
     if (lstat(git, &st) < 0 || S_ISDIR(st.st_mode))
         return;
-    if (S_ISLNK(st.st_mode) && leads_to_found) /* what it leads to is not kept as a whole */
+    if (S_ISLNK(st.st_mode) && leads_to_found) /* its target is not protected as a whole */
         strv_addf(&p->read_only, "%s/hooks/", git);
     else
         strv_adds(&p->read_only, git);
 }
 
-/* One value of core.hooksPath; those of husky are next to the folder that it names. */
+/* One value of core.hooksPath; husky's hooks are next to the folder that it names. */
 static void keep_hooks_of(const struct sandbox *s, const struct sandbox_paths *rules,
                           struct sandbox_paths *p, const char *checkout, const char *value)
 {
@@ -281,7 +282,7 @@ static void keep_hooks_of(const struct sandbox *s, const struct sandbox_paths *r
     strv_adds(file_exists(real) ? &p->read_only : &p->absent, real);
 }
 
-/* Hooks that the settings of git have elsewhere, be it those of the machine or the user. */
+/* Hooks elsewhere, set in the configuration of the machine or the user. */
 static void keep_hooks(const struct sandbox *s, const struct sandbox_paths *rules,
                        struct sandbox_paths *p, const char *checkout, const char *git_dir)
 {
@@ -303,7 +304,7 @@ static void keep_hooks(const struct sandbox *s, const struct sandbox_paths *rule
         keep_hooks_of(s, rules, p, checkout, config.hooks.ptr[i]);
 }
 
-/* What .git, that is there, is or names. */
+/* What an existing .git is or names. */
 static void add_named(struct sandbox *s, const struct sandbox_paths *rules, struct sandbox_paths *p,
                       const char *checkout, const char *git)
 {
@@ -319,8 +320,8 @@ static void add_named(struct sandbox *s, const struct sandbox_paths *rules, stru
     keep_name(p, git, is_dir && found && !sandbox_path_is_closed(rules, own));
 }
 
-/* Its .git is perhaps far above; no file of that name comes to stand nearer. A linked worktree has
- * a private git folder and one that it shares with others: commits write both. */
+/* Its .git may be far above; no file of that name may be created nearer. A linked worktree has a
+ * private git folder and a shared one: commits write both. */
 void sandbox_add_repository(struct sandbox *s, const struct sandbox_paths *rules,
                             struct sandbox_paths *p, const char *folder)
 {

@@ -1,5 +1,5 @@
 /*
- * sandbox_job: the confinement of one job, with its environment and its way to the proxy. Any
+ * sandbox_job: the sandbox of one job, with its environment and its access to the proxy. Any
  * thread.
  */
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define JOB_SOCKS "socks5h://127.0.0.1:3128"
 _Static_assert(CONFINE_PROXY_PORT == 3128, "JOB_PROXY names the port");
 
-/* A folder of the session's own, made with its first job; links in the way to it are followed here,
+/* The session's temporary folder, created for its first job; links in its path are resolved,
  * because programs compare paths. */
 int sandbox_temp(struct sandbox *s, char **ret, struct err *err)
 {
@@ -35,7 +35,7 @@ int sandbox_temp(struct sandbox *s, char **ret, struct err *err)
     return rc;
 }
 
-/* It is hidden, which takes a folder; that of a session that begins beside a job, too. */
+/* Creates it so that it can be hidden; also for a session that starts while a job runs. */
 static void make_run(const struct sandbox *s)
 {
     CLEANUP(mem_freep) char *run = path_join(s->tenax_home, SANDBOX_RUN);
@@ -152,7 +152,8 @@ static void set_variable(struct strv *env, bool always, const char *name, const 
     strv_addf(env, "%s=%s", name, value);
 }
 
-/* Programs that keep something in the home find a place for it, unless they may write there. */
+/* Gives programs that keep data in the home directory another place, unless they may write there.
+ */
 static void set_cache(const struct sandbox_job *j, struct strv *env, const char *name,
                       const char *usual, const char *here)
 {
@@ -163,14 +164,14 @@ static void set_cache(const struct sandbox_job *j, struct strv *env, const char 
         set_variable(env, /*always=*/false, name, path);
 }
 
-/* By descriptors: commands that run beside this one may put links in the way. */
+/* By descriptors, since parallel commands may create links. */
 static void link_cargo_config(const struct sandbox_job *j, const char *home)
 {
     static const char *const names[] = {"config.toml", "config"};
     CLEANUP(fd_closep) int temp = open(j->temp, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     CLEANUP(fd_closep) int dir = -1;
 
-    if (mkdirat(temp, "cargo", 0700) < 0) /* it is there, with its links */
+    if (mkdirat(temp, "cargo", 0700) < 0) /* it exists, with its links */
         return;
     dir = openat(temp, "cargo", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     for (size_t i = 0; dir >= 0 && i < ARRAY_LEN(names); i++) {
@@ -181,8 +182,8 @@ static void link_cargo_config(const struct sandbox_job *j, const char *home)
     }
 }
 
-/* cargo has its downloads in its home, beside its configuration. Where it may fetch some, it gets a
- * home that it can write; elsewhere those that were fetched earlier are of use. */
+/* cargo has downloads and configuration in the same folder. If it may download, it gets a writable
+ * one; otherwise earlier downloads are useful. */
 static void set_cargo(const struct sandbox_job *j, struct strv *env)
 {
     CLEANUP(mem_freep) char *home = path_join(j->sandbox->home, ".cargo");
@@ -193,7 +194,7 @@ static void set_cargo(const struct sandbox_job *j, struct strv *env)
     link_cargo_config(j, home);
 }
 
-/* A key that tenax itself uses is none of a command's business. */
+/* Keys that tenax itself uses are not passed to commands. */
 static bool is_passed(const struct sandbox_job *j, const char *assignment)
 {
     struct str value = str_of(assignment);
@@ -203,7 +204,7 @@ static bool is_passed(const struct sandbox_job *j, const char *assignment)
     return !j || !secret_is_in(value) || strv_has(&j->sandbox->env, name);
 }
 
-/* What a sandbox refuses it refuses the next time, too: npm would try for 70 seconds. */
+/* What the sandbox denies it denies again: npm would retry for 70 seconds. */
 static void set_retries(struct strv *env, bool has_network)
 {
     static const char *const names[] = {"npm_config_fetch_retries", "PIP_RETRIES",
@@ -213,7 +214,8 @@ static void set_retries(struct strv *env, bool has_network)
         set_variable(env, /*always=*/false, names[i], has_network ? "1" : "0");
 }
 
-/* On trial a program that asks for news of itself would be stopped, and the user asked about it. */
+/* In a trial run a program that checks for updates would be stopped, and the user asked about it.
+ */
 static void set_quiet(struct strv *env)
 {
     static const char *const values[][2] = {
@@ -255,15 +257,15 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
     set_cargo(j, ret);
     if (j->is_trial) {
         set_variable(ret, /*always=*/true, "GIT_OPTIONAL_LOCKS",
-                     "0"); /* git status writes nothing */
-        /* A repository may lie above the folder that is mounted. */
+                     "0"); /* git status must not write */
+        /* The repository may be above the mounted folder. */
         set_variable(ret, /*always=*/true, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
         set_quiet(ret);
     }
     set_retries(ret, /*has_network=*/b->proxy);
     if (!b->proxy && j->confine.net != CONFINE_NET_TRIAL && j->confine.net != CONFINE_NET_PROXY)
         return;
-    /* Ours for the web, unless nothing but SOCKS leads anywhere. */
+    /* Our proxy for the web, unless only SOCKS leads outside. */
     web = b->own_socks && !b->own_http && !b->hosts.len ? JOB_SOCKS : JOB_PROXY;
     for (size_t i = 0; i < ARRAY_LEN(web_proxies); i++)
         set_variable(ret, /*always=*/true, web_proxies[i], web);

@@ -1,8 +1,7 @@
 /*
- * sandbox_nested: repositories below the working folders, as where many are checked out side by
- * side. They are searched once, before the first job there, so that a job can write the settings of
- * repositories that it makes itself. Any thread; the lock is held for a search, which reads folders
- * and waits for nothing else.
+ * sandbox_nested: repositories below the working directories. They are searched once, before the
+ * first job there, so that a job can write the settings of repositories that it creates itself. Any
+ * thread; the lock is held during a search, which only reads folders.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,10 +13,10 @@
 #include "guard/sandbox_state.h"
 
 #define NESTED_DEPTH 3
-#define NESTED_FOLDERS 1000 /* looked into */
-#define NESTED_MAX 32       /* each is some mounts in every job */
+#define NESTED_FOLDERS 1000 /* examined */
+#define NESTED_MAX 32       /* each needs several mounts in every job */
 
-/* Itself, and not what a link leads to. */
+/* The entry itself, without following links. */
 static bool is_folder(DIR *dir, const struct dirent *entry)
 {
     struct stat st;
@@ -27,7 +26,7 @@ static bool is_folder(DIR *dir, const struct dirent *entry)
     return fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Adds the folder to found when it has a repository, and what it has below to ret_below. */
+/* Adds the folder to found if it is a repository, and its subfolders to ret_below. */
 static void look_into(const char *folder, struct strv *found, struct strv *ret_below)
 {
     DIR *dir = opendir(folder);
@@ -50,14 +49,14 @@ static void look_into(const char *folder, struct strv *found, struct strv *ret_b
         closedir(dir);
 }
 
-/* Those that are near come first. */
+/* The nearest ones first. */
 static void look_below(const char *top, struct strv *found)
 {
     CLEANUP(strv_release) struct strv level = STRV_INIT;
     CLEANUP(strv_release) struct strv none = STRV_INIT;
     size_t looked = 0;
 
-    look_into(top, &none, &level); /* its own is kept anyway (sandbox_git.c) */
+    look_into(top, &none, &level); /* its own repository is protected anyway (sandbox_git.c) */
     for (int depth = 0; depth < NESTED_DEPTH; depth++) {
         CLEANUP(strv_release) struct strv below = STRV_INIT;
 

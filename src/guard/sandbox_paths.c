@@ -1,7 +1,7 @@
 /*
- * sandbox_paths: which files and folders a job may write, only read, or not see, put together anew
- * for each job, because folders are added and repositories made while a session runs
- * (sandbox_git.c). Paths of the settings are worked out once. Any thread.
+ * sandbox_paths: which files and folders a job may write, only read, or not see. Computed for each
+ * job, because folders are added and repositories created during a session (sandbox_git.c). Paths
+ * of the settings are resolved once. Any thread.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +18,8 @@
 #include "guard/workspace.h"
 #include "json/json.h"
 
-/* Of the home: keys, tokens, passwords, and where browsers keep all three. ~/.npmrc is not among
- * them, because npm does not run without its settings, nor is ~/.m2/settings.xml, because of Maven.
- */
+/* In the home directory: keys, tokens, passwords, and browser profiles. Not ~/.npmrc, because npm
+ * does not run without its settings, nor ~/.m2/settings.xml, because of Maven. */
 static const char *const secrets[] = {
     ".ssh",
     ".gnupg",
@@ -116,7 +115,7 @@ static const char *const system_secrets[] = {
     "/etc/NetworkManager/system-connections",
 };
 
-/* Of the homes of tenax and of Claude Code. Access to a session's socket in `run` means control
+/* In the homes of tenax and Claude Code. Access to a session's socket in `run` would give control
  * over it. */
 static const char *const of_homes[] = {
     "auth.json",     ".credentials.json",
@@ -175,9 +174,9 @@ void sandbox_paths_copy(struct sandbox_paths *to, const struct sandbox_paths *fr
     to->is_partial = from->is_partial;
 }
 
-/* ---- which of them a path is in ---- */
+/* ---- which list applies to a path ---- */
 
-/* How long the part of the path is that the rule speaks of; 0: none. */
+/* Length of the part of the path that a rule matches; 0 = none. */
 static size_t depth_in(const struct strv *list, const char *path)
 {
     size_t deepest = 0;
@@ -239,9 +238,9 @@ bool sandbox_paths_keep(const struct sandbox *s, const struct sandbox_paths *p, 
     return false;
 }
 
-/* ---- of the settings ---- */
+/* ---- from the settings ---- */
 
-/* "dir/" and "dir/ **" are dir; other patterns cannot be had. */
+/* "dir/" and "dir/ **" mean dir; other patterns are not supported. */
 static bool strip_pattern(struct str *path)
 {
     if (str_ends(*path, STR("/**")))
@@ -268,8 +267,8 @@ static char *path_below(const char *dir, struct str rest)
     return buf_take(&path);
 }
 
-/* The anchors of permission rules. "/x" is below the folder of the settings, and only where there
- * is nothing of that name from the root: both are meant by people who write it. */
+/* The anchors of permission rules. "/x" is below the folder of the settings if nothing of that name
+ * exists at the root: users write it with both meanings. */
 static void add_anchored(struct sandbox *s, struct str path, const char *source, bool forbids,
                          struct strv *to)
 {
@@ -291,8 +290,8 @@ static void add_anchored(struct sandbox *s, struct str path, const char *source,
     strv_adds(to, there);
 }
 
-/* Of the places that a setting may mean, those below nothing that commands may write: there they
- * could put any socket. If none is left, this is reported. */
+/* Of the places that a setting may mean, keeps those that commands cannot write to, since they
+ * could put any socket there. If none is left, this is reported. */
 static void keep_fixed(const struct sandbox_paths *now, const struct strv *meant, const char *key,
                        struct strv *to, struct strv *ret_warnings)
 {
@@ -313,7 +312,7 @@ static void keep_fixed(const struct sandbox_paths *now, const struct strv *meant
                   key, meant->ptr[meant->len - 1]);
 }
 
-/* With `now`: of sockets. */
+/* With `now`: for sockets. */
 static void read_list(struct sandbox *s, const struct conf *conf, const char *key, bool forbids,
                       const struct sandbox_paths *now, struct strv *to, struct strv *ret_warnings)
 {
@@ -348,7 +347,7 @@ static void read_list(struct sandbox *s, const struct conf *conf, const char *ke
     }
 }
 
-/* The current targets of links stay forbidden, even if a link is replaced. */
+/* The current targets of links stay denied, even if a link is replaced. */
 static void add_targets(struct strv *list)
 {
     size_t given = list->len;
@@ -389,7 +388,7 @@ void sandbox_outside_environ(const struct sandbox *s, char *const *given, struct
     outside_environ(given, &dirs, ret);
 }
 
-/* ---- a job ---- */
+/* ---- for a job ---- */
 
 void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
 {
@@ -399,7 +398,7 @@ void sandbox_add_if_there(struct strv *to, const char *dir, const char *name)
         strv_adds(to, path);
 }
 
-/* Checkouts below settings may be written, unless a rule of the user closes their place. */
+/* Checkouts below settings may be written, unless a rule of the user closes them. */
 static void open_checkouts(struct sandbox *s, struct sandbox_paths *p, const char *trees)
 {
     CLEANUP(mem_freep) char *real = path_real(trees);
@@ -409,7 +408,8 @@ static void open_checkouts(struct sandbox *s, struct sandbox_paths *p, const cha
         strv_adds(&p->write, trees);
 }
 
-/* Settings of a folder, with everything they name. Missing ones must not be created by commands. */
+/* Protects the settings of a folder with everything they name. Commands must not create missing
+ * ones. */
 static void add_settings(struct sandbox *s, struct sandbox_paths *p, const char *dir)
 {
     for (size_t i = 0; i < SANDBOX_FOLDERS; i++) {
@@ -437,7 +437,7 @@ bool sandbox_is_written(const struct strv *write, const char *path)
     return false;
 }
 
-/* Sets *at to the folder above. */
+/* Changes *at to the parent folder. */
 static bool go_up(char *at)
 {
     char *slash = strrchr(at, '/');
@@ -470,7 +470,7 @@ void sandbox_settings_dirs(struct sandbox *s, struct strv *ret, struct strv *ret
         strv_adds(ret, local);
 }
 
-/* Of the homes only what could be written at all has to be taken away again. */
+/* In the homes, only what could be written otherwise needs a rule. */
 static void add_unless_safe(struct sandbox_paths *p, const char *path)
 {
     if (file_exists(path) && depth_in(&p->write, path) && !strv_has(&p->read_only, str_of(path)))
@@ -502,8 +502,8 @@ static void add_secrets(struct sandbox *s, struct sandbox_paths *p)
         sandbox_add_if_there(&p->hidden, "/", system_secrets[i] + 1);
 }
 
-/* The user's data in both homes: settings with keys in them, and the conversations of all projects.
- * Those of this project can be read: long outputs of commands are in them. */
+/* Hides the user's data in both homes: settings with keys, and the conversations of all projects,
+ * except this one's, which have long outputs of commands. */
 static void add_private(struct sandbox *s, struct sandbox_paths *p)
 {
     const char *const homes[] = {s->tenax_home, s->claude_home};
@@ -513,7 +513,7 @@ static void add_private(struct sandbox *s, struct sandbox_paths *p)
         CLEANUP(mem_freep) char *own = s->record ? path_join(projects, path_base(s->record)) : NULL;
 
         if (depth_in(&p->write, homes[i]) == strlen(homes[i]))
-            continue; /* it is worked in */
+            continue; /* it is a working directory */
         for (size_t k = 0; k < ARRAY_LEN(of_homes); k++)
             sandbox_add_if_there(&p->hidden, homes[i], of_homes[k]);
         if (own && file_is_dir(own))
@@ -521,8 +521,8 @@ static void add_private(struct sandbox *s, struct sandbox_paths *p)
     }
 }
 
-/* What a tool may not read a command does not see, unless the settings show it to commands; what a
- * tool may not edit a command does not write. */
+/* Hides what tools must not read, unless the settings show it to commands, and makes read-only what
+ * tools must not edit. */
 static void add_denied(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
 {
     CLEANUP(strv_release) struct strv found = STRV_INIT;
@@ -547,7 +547,7 @@ bool sandbox_unedited_find(struct sandbox *s, const struct strv *dirs, struct st
     return !s->permit || denied_files_find(s->unedited, s->permit, dirs, ret);
 }
 
-/* What .git names is perhaps a job's choice: all other rules go before. */
+/* A job may have chosen what .git names, so all other rules are applied first. */
 static void add_repositories(struct sandbox *s, const struct strv *dirs, struct sandbox_paths *p)
 {
     CLEANUP(sandbox_paths_release) struct sandbox_paths rules = {0};
@@ -598,5 +598,5 @@ void sandbox_paths_gather(struct sandbox *s, const char *temp, struct sandbox_pa
     strv_add_all(&ret->shown, &s->given.shown);
     strv_add_all(&ret->sockets, &s->given.sockets);
     add_repositories(s, &dirs, ret);
-    add_homes(s, ret); /* with what a repository has opened */
+    add_homes(s, ret); /* including what a repository has opened */
 }

@@ -1,6 +1,6 @@
 /*
- * trial: the confinement of a trial, made of that of the sandbox, and what became of it. One folder
- * of the session holds the layers of all its trials.
+ * trial: makes the confinement of a trial run from that of the sandbox, and evaluates the result.
+ * One folder of the session has the layers of all its trial runs.
  */
 #include "guard/trial.h"
 
@@ -33,11 +33,11 @@
 #define TRIAL_NOTE "trial-"
 #define TRIAL_FOLDER "tenax-trial-"
 #define TRIAL_MAX_MOUNTS ((size_t)1 << 20)
-#define TRIAL_LOOK_MS 500 /* between two looks at its size, and longer the longer they take */
+#define TRIAL_LOOK_MS 500 /* between two checks of its size; longer if they take long */
 
 struct trial {
     struct sandbox *sandbox;
-    char *dir; /* everything below is in it */
+    char *dir; /* contains everything below */
     char *temp;
     char *journal;
     const char *id;
@@ -50,15 +50,15 @@ struct trial {
     struct strv write, read_only, readable;
     int records; /* of proc/confine.h */
 
-    struct strv granted_files, granted_sockets, hosts; /* beyond what every trial has */
+    struct strv granted_files, granted_sockets, hosts; /* beyond what every trial run has */
     bool has_network;
-    struct proxy *proxy; /* for hosts; NULL: none was granted */
+    struct proxy *proxy; /* for hosts; NULL = none granted */
     struct proxy_door *door;
 
     char *end_dir;
     bool timed_out, is_too_large, is_sent_away;
     int64_t look_at_ms;
-    char wanted_kind; /* of CONFINE_ENDS; 0: nothing */
+    char wanted_kind; /* one of CONFINE_ENDS; 0 = nothing */
     char *wanted;
     char why[600];
     struct effects effects;
@@ -85,7 +85,7 @@ bool trial_works(struct sandbox *s, const char **ret_why)
     return true;
 }
 
-/* ---- where it is ---- */
+/* ---- location ---- */
 
 static bool is_in(const char *path, const char *dir)
 {
@@ -94,8 +94,8 @@ static bool is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len] || len == 1);
 }
 
-/* An overlay cannot have its upper layer on another one, as the root of a container is, nor below a
- * lower one. */
+/* An overlay cannot have its upper layer on another overlay, such as the root of a container, nor
+ * below a lower layer. */
 static bool can_hold_layers(const struct trial *t, const char *dir)
 {
     struct statfs fs;
@@ -109,7 +109,7 @@ static bool can_hold_layers(const struct trial *t, const char *dir)
     return true;
 }
 
-/* On the workspace's disk if possible: then a file is applied by a rename. */
+/* On the workspace's disk if possible, so that a file can be applied by a rename. */
 static char *choose_place(const struct trial *t)
 {
     const char *const places[] = {t->sandbox->tenax_home, t->sandbox->temp_dir, "/var/tmp",
@@ -136,7 +136,7 @@ static char *choose_place(const struct trial *t)
     return any;
 }
 
-/* That of the session, made with its first trial. */
+/* The session's folder, created with its first trial run. */
 static int hold_folder(struct trial *t, struct err *err)
 {
     struct sandbox *s = t->sandbox;
@@ -187,14 +187,15 @@ void trial_settle(struct sandbox *s, struct strv *ret)
     session_folder_settle(s->tenax_home, TRIAL_NOTE, TRIAL_FOLDER, settle_folder, ret);
 }
 
-/* ---- which folders ---- */
+/* ---- selecting folders ---- */
 
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All that the sandbox lets commands write but their temporary folder, without those in others. */
+/* Everything that the sandbox lets commands write except their temporary folder, without nested
+ * ones. */
 static int find_folders(struct trial *t, struct err *err)
 {
     CLEANUP(strv_release) struct strv all = STRV_INIT;
@@ -329,7 +330,7 @@ void trial_freep(struct trial **t)
 
 /* ---- a run ---- */
 
-/* As the folder below is, so that nothing about it shows as a change. */
+/* With the attributes of the folder below, so that it does not appear as a change. */
 static int make_layer(struct trial *t, size_t i, struct err *err)
 {
     CLEANUP(buf_release) struct buf upper = BUF_INIT(BUF_NO_LIMIT);
@@ -359,8 +360,8 @@ static bool is_in_layer(const struct trial *t, const char *path)
     return false;
 }
 
-/* Files that the sandbox only closes to avoid surprises are writable here, because the user sees
- * the effects first; files that the user's settings and rules close stay closed. */
+/* Files that the sandbox closes only to avoid surprises are writable here, because the user sees
+ * the effects first; files closed by the user's settings and rules stay closed. */
 static void gather_rules(struct trial *t)
 {
     struct sandbox *s = t->sandbox;
@@ -436,14 +437,14 @@ int trial_enter(struct trial *t, struct sandbox_job **ret, struct err *err)
     return 0;
 }
 
-/* ---- how large it is ---- */
+/* ---- its size ---- */
 
 struct size {
     int64_t bytes;
     size_t files;
 };
 
-/* False: it is larger than allowed, or unknown. */
+/* False if it is larger than allowed, or unknown. */
 static bool add_size(int dir, int depth, struct size *size)
 {
     DIR *list = fdopendir(dir);
@@ -466,7 +467,8 @@ static bool add_size(int dir, int depth, struct size *size)
         if (!fits || !S_ISDIR(st.st_mode))
             continue;
         inner = openat(dirfd(list), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        fits = inner < 0 || add_size(inner, depth + 1, size); /* a closed one is opened later */
+        fits = inner < 0 ||
+               add_size(inner, depth + 1, size); /* an unreadable folder is opened later */
     }
     if (list)
         closedir(list);
@@ -516,9 +518,9 @@ void trial_send_away(struct trial *t)
     t->is_sent_away = true;
 }
 
-/* ---- what became of it ---- */
+/* ---- the result ---- */
 
-/* The last record that ended it. */
+/* Reads the last record, which ended it. */
 static void read_records(struct trial *t)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(CONFINE_MAX_RECORDS);
@@ -540,7 +542,7 @@ static void read_records(struct trial *t)
     }
 }
 
-/* With hosts that were granted the proxy refuses the others: "connection to HOST:PORT: why". */
+/* After hosts were granted, the proxy refuses the others: "connection to HOST:PORT: why". */
 static void read_refusals(struct trial *t)
 {
     CLEANUP(strv_release) struct strv refusals = STRV_INIT;
@@ -626,7 +628,7 @@ int trial_apply(struct trial *t, struct err *err)
     return effects_apply(&t->effects, t->journal, t->id, err);
 }
 
-/* ---- what it wanted ---- */
+/* ---- attempted access ---- */
 
 static bool is_host_name(const char *text)
 {
@@ -651,7 +653,7 @@ struct trial_wanted trial_wanted(const struct trial *t)
     case 'U':
         w.thing = TRIAL_SOCKET;
         break;
-    case 'D': /* who asks for a name by himself does not use the proxy */
+    case 'D': /* a program that resolves names itself does not use the proxy */
         w.thing = TRIAL_ADDRESS;
         break;
     default:

@@ -41,7 +41,7 @@ static const char *const of_system[] = {
     "/var/cache/man",
 };
 
-/* Of the home: what programs consist of, their settings, and packages they have fetched. */
+/* In the home directory: software, its settings, and packages that it has downloaded. */
 static const char *const of_home[] = {
     /* git, editors' settings that tools follow */
     ".gitconfig",
@@ -79,7 +79,7 @@ static const char *const of_home[] = {
     ".clang-format",
     ".psqlrc",
     ".sqliterc",
-    /* managers of versions */
+    /* version managers */
     ".nvm",
     ".volta",
     ".fnm",
@@ -101,7 +101,7 @@ static const char *const of_home[] = {
     ".nix-profile",
     ".local/state/nix",
     ".linuxbrew",
-    /* languages, with what they have fetched */
+    /* languages and their downloaded packages */
     ".cargo",
     ".rustup",
     ".rustfmt.toml",
@@ -208,7 +208,8 @@ static bool is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len] || len == 1);
 }
 
-/* "/x/bin" belongs to the software installed in /x, unless that is a home, or holds one. */
+/* "/x/bin" belongs to software installed in /x, unless that is a home directory, or contains one.
+ */
 static void add_program_folder(const struct sandbox *s, struct str folder, struct strv *ret)
 {
     CLEANUP(mem_freep) char *path = mem_dup(folder.ptr, folder.len);
@@ -230,7 +231,7 @@ static const char *path_of(char *const *env)
     return "";
 }
 
-/* Up to the folder that has .git. */
+/* Up to the folder with .git. */
 static void add_repository(const char *folder, const char *home, struct strv *ret)
 {
     CLEANUP(mem_freep) char *at = mem_dup(folder, strlen(folder));
@@ -238,7 +239,7 @@ static void add_repository(const char *folder, const char *home, struct strv *re
     for (char *slash = strrchr(at, '/'); slash && slash != at; slash = strrchr(at, '/')) {
         CLEANUP(mem_freep) char *git = path_join(at, ".git");
 
-        if (is_in(home, at)) /* a home that is a repository is still a home */
+        if (is_in(home, at)) /* a home directory may be a repository, too */
             return;
         if (file_exists(git)) {
             strv_adds(ret, at);

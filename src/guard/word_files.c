@@ -1,6 +1,6 @@
 /*
- * word_files: most words of a command are no files at all, and those cost one look at the shell's
- * folder. Any thread.
+ * word_files: most words of a command are not files, and cost one lookup in the shell's directory.
+ * Any thread.
  */
 #include "guard/word_files.h"
 
@@ -24,10 +24,10 @@
 #include "guard/workspace.h"
 #include "shell/shell_brace.h"
 
-#define MAX_FILES 1000 /* that one pattern stands for */
-#define MAX_PATTERNS 2 /* parts of one path that are patterns; each is a folder to be listed */
-#define MAX_BRACED 64  /* words that braces make of one */
-#define MAX_SAME 8     /* words back that one is compared with */
+#define MAX_FILES 1000 /* matches of one pattern */
+#define MAX_PATTERNS 2 /* pattern components of one path; each needs a folder listing */
+#define MAX_BRACED 64  /* words that braces expand to */
+#define MAX_SAME 8     /* preceding words to compare with */
 
 void word_files_init(struct word_files *f, struct workspace *w, struct arena *arena)
 {
@@ -56,7 +56,7 @@ static void add_with_real(struct word_files *f, struct str path)
         add(f, str_of(real));
 }
 
-/* A pattern like / * / * / * would have the whole disk listed. */
+/* A pattern like / * / * / * would list the whole disk. */
 static bool is_wide(const char *pattern)
 {
     struct str rest = str_of(pattern);
@@ -73,7 +73,7 @@ static bool is_wide(const char *pattern)
     return patterns > MAX_PATTERNS;
 }
 
-/* --- the shell's folder ---------------------------------------------------------------------- */
+/* --- the shell's directory -------------------------------------------------------------------- */
 
 struct str word_files_cwd(struct word_files *f)
 {
@@ -96,7 +96,7 @@ static bool cwd_is_real(struct word_files *f)
     return f->cwd_is_real;
 }
 
-/* /proc/self/cwd/x and /proc/1/root/x mean the shell's folders, not ours. */
+/* /proc/self/cwd/x and /proc/1/root/x mean the shell's directories, not ours. */
 static struct str behind_proc(struct str word)
 {
     struct str rest = str_from(word, 6);
@@ -134,7 +134,7 @@ enum look {
     LOOK_LINK, /* or unknown */
 };
 
-/* No part of it would have to be taken out. */
+/* Whether it has no "." or ".." components. */
 static bool is_walked(struct str path)
 {
     struct str rest = str_from(path, 1);
@@ -149,9 +149,8 @@ static bool is_walked(struct str path)
     return true;
 }
 
-/* The shell's folder is unknown yet. Where no link is on the way, one look gives both it and
- * whether the path below it exists. False: this does not work here, or the system has no such
- * call. */
+/* The shell's directory is not known yet. If there is no link on the way, one lookup gives both it
+ * and whether the path below exists. False if that does not work here. */
 static bool sees_both(struct word_files *f, const char *path, bool *ret_is_there)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
@@ -167,7 +166,7 @@ static bool sees_both(struct word_files *f, const char *path, bool *ret_is_there
     return true;
 }
 
-/* path: below the shell's folder, which is looked at, too; name: what it is from there on. */
+/* path: below the shell's directory, which is examined, too; name: the part below it. */
 static enum look look_at(struct word_files *f, const char *path, struct str name)
 {
     struct stat st;
@@ -191,9 +190,9 @@ static enum look look_at(struct word_files *f, const char *path, struct str name
     return is_there ? LOOK_PLAIN : LOOK_MISSING;
 }
 
-/* A path below the shell's folder, or the folder itself, on which there is no link: it is what it
- * leads to. Looked at from that folder on, which is cheaper than from the root. The path is cut
- * short for each look, and whole again at the end. */
+/* Whether a path in the shell's directory, or the directory itself, has no links, so that it is its
+ * own target. Starts at that directory, which is cheaper than at the root. The path is temporarily
+ * truncated for each lookup. */
 static bool is_real(struct word_files *f, char *path)
 {
     struct str rest = str_of(path);
@@ -220,14 +219,14 @@ static bool is_real(struct word_files *f, char *path)
         look = look_at(f, path, str_make(name, (size_t)(end - name)));
         *end = kept;
         if (look != LOOK_PLAIN)
-            return look == LOOK_MISSING; /* nor does anything below it */
+            return look == LOOK_MISSING; /* nor does anything below it exist */
     }
     return true;
 }
 
 /* --- patterns ------------------------------------------------------------------------------- */
 
-/* A folder whose files are held against a pattern. */
+/* A folder whose files are compared with a pattern. */
 struct folder {
     struct word_files *files;
     struct str path; /* "" is the root */
@@ -242,7 +241,7 @@ static void folder_entry(struct folder *d, const struct dirent64 *e)
     bool is_plain = e->d_type != DT_LNK && e->d_type != DT_UNKNOWN && strcmp(e->d_name, ".") != 0 &&
                     strcmp(e->d_name, "..") != 0;
 
-    /* As for the shell, not those with a dot in front. */
+    /* As in the shell, without names that start with a dot. */
     if (fnmatch(d->pattern, e->d_name, FNM_PERIOD) != 0 || d->found++ >= MAX_FILES)
         return;
     buf_add(&path, d->path);
@@ -276,8 +275,8 @@ static void folder_list(struct folder *d)
     d->files->wide |= d->found > MAX_FILES;
 }
 
-/* The usual case that only the last part of the path is a pattern: one folder is listed, at a
- * quarter of the cost of glob(). False when it is another kind of pattern. */
+/* The usual case that only the last component is a pattern: lists one folder, at a quarter of the
+ * cost of glob(). False for other patterns. */
 static bool add_from_folder(struct word_files *f, const char *pattern)
 {
     struct folder d = {.files = f, .pattern = path_base(pattern)};
@@ -325,7 +324,7 @@ static bool has_pattern(struct str word)
     return false;
 }
 
-/* A plain name in the shell's folder. False when it is a link, or the folder is reached through
+/* A plain name in the shell's directory. False if it is a link, or the directory is reached through
  * one. */
 static bool resolve_name(struct word_files *f, struct str name)
 {
@@ -362,7 +361,7 @@ static void resolve_word(struct word_files *f, struct str word)
         resolve_path(f, word);
 }
 
-/* The shell makes several words of it before it looks for any file: a{,/../b} is no path yet. */
+/* The shell expands braces before it looks for files: a{,/../b} is not a path yet. */
 static void resolve_braces(struct word_files *f, struct str word)
 {
     CLEANUP(strv_release) struct strv words = STRV_INIT;
@@ -374,7 +373,7 @@ static void resolve_braces(struct word_files *f, struct str word)
     }
 }
 
-/* "for f in *.c; do wc $f; done" names one pattern twice. */
+/* "for f in *.c; do wc $f; done" has one pattern twice. */
 static bool was_just_there(const struct rule_files *words, size_t at)
 {
     const struct rule_file *word = &words->ptr[at];

@@ -1,6 +1,7 @@
 /*
- * async_hooks: a thread for each that was begun as one, and one for those that left a run together.
- * It waits on the mailbox their mail goes to; their results are kept until they are asked for.
+ * async_hooks: one thread for each hook that was started as async, and one for the hooks that left
+ * a run together. It waits on the mailbox that gets their mail; their results are kept until they
+ * are requested.
  */
 #include "hooks/async_hooks.h"
 
@@ -19,18 +20,18 @@
 #include "sync/thread.h"
 
 struct async_hooks {
-    struct hook_watch watch; /* what sights hold */
+    struct hook_watch watch; /* passed to the sights */
     struct async_hooks_spec spec;
     struct cancel *cancel; /* set when the session ends */
     struct crew *crew;
-    struct gate gate; /* of what follows */
+    struct gate gate; /* guards the fields below */
     size_t running;
-    size_t telling; /* calls of the spec's functions that have not returned */
+    size_t telling; /* calls of the spec's functions in progress */
     bool is_mute;
-    struct buf context, message; /* the text to report */
+    struct buf context, message; /* text to be delivered */
 };
 
-/* Those of one mailbox. */
+/* Hooks that share a mailbox. */
 struct async_hook_group {
     struct async_hooks *async_hooks;
     struct mailbox *mail;
@@ -84,7 +85,7 @@ static void join(struct buf *to, struct str text)
     buf_add(to, text);
 }
 
-/* Around a callback: async_hooks_mute() waits until it has returned. */
+/* Brackets a callback: async_hooks_mute() waits until it has returned. */
 static bool async_hooks_may_tell(struct async_hooks *s)
 {
     bool may;
@@ -138,7 +139,7 @@ void async_hooks_mute(struct async_hooks *s)
     gate_give(&s->gate);
 }
 
-/* It objects, and must be reported at once. */
+/* Reports an objection at once. */
 static void async_hooks_wake(struct async_hooks *s, const struct async_hook *one)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -155,7 +156,7 @@ static void async_hooks_wake(struct async_hooks *s, const struct async_hook *one
     async_hooks_call_wake(s, buf_str(&text));
 }
 
-/* What it says about the event, without what it decides: that has happened long ago. */
+/* Keeps its text; its decision comes too late. */
 void async_hooks_hear(struct async_hooks *s, struct async_hook *one, int end, int code)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
@@ -262,7 +263,7 @@ static void group_thread(void *arg)
         } else if (err.code == ERR_TIMEOUT) {
             group_expire(g);
         } else {
-            break; /* the session ends, and they with it */
+            break; /* the session ends, and the hooks with it */
         }
         VEC_EACH(&g->list, one) {
             hook_sight_show(&one->sight, buf_str(&one->out), buf_str(&one->err));

@@ -1,6 +1,6 @@
 /*
- * call: one struct, two owners, and a count that says who is the last. The result is the thread's
- * until its mail is sent, and the waiter's from then on.
+ * call: a reference-counted struct with two owners. The result belongs to the thread until its mail
+ * is sent, then to the waiter.
  */
 #include "hooks/handler_call.h"
 

@@ -1,6 +1,6 @@
 /*
- * output: exit codes and JSON, told to the outcome. What an objection does is in the event's row
- * (point.h). Any thread.
+ * output: applies exit codes and JSON to the outcome. The effect of an objection is in the event's
+ * row (point.h). Any thread.
  */
 #include "hooks/output.h"
 
@@ -47,7 +47,7 @@ enum output_end output_end_of(int how)
 
 /* --- async ---------------------------------------------------------------------------------- */
 
-/* How many bytes at the beginning request it; 0: none. */
+/* Size of the request at the start of the output; 0 if it has none. */
 static size_t async_bytes(struct str out, int64_t *ret_timeout_ms)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -57,7 +57,7 @@ static size_t async_bytes(struct str out, int64_t *ret_timeout_ms)
     if (!str_starts(str_trim(str_first(out, ASYNC_BYTES)), STR("{")))
         return 0;
     if (json_parse(&arena, line, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0) {
-        line = out; /* over several lines: then there is nothing else yet */
+        line = out; /* over several lines: then there is no other output yet */
         if (out.len > ASYNC_BYTES ||
             json_parse(&arena, line, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
             return 0;
@@ -114,7 +114,8 @@ static int output_describe(const struct output *o, struct err *err)
     return err_set(err, ERR_IO, "exit code %d%s%.*s", o->code, colon, STR_ARG(line));
 }
 
-/* A failure blocks nothing, unless its owner wants it to and there is something to block. */
+/* A failure does not block, unless the handler requires it (onFailure) and the event can be
+ * blocked. */
 static int output_fail(enum hook_event event, unsigned flags, struct hook_outcome *io,
                        struct err *err)
 {
@@ -125,7 +126,7 @@ static int output_fail(enum hook_event event, unsigned flags, struct hook_outcom
     return 0;
 }
 
-/* 1: there was no JSON to read; 0: it was merged; -1: it is not as it should be. */
+/* 1: there was no JSON; 0: merged; -1: it is invalid. */
 static int output_merge_json(const struct output *o, enum hook_event event, struct hook_outcome *io,
                              struct err *err)
 {
@@ -142,7 +143,7 @@ static int output_merge_json(const struct output *o, enum hook_event event, stru
     return 0;
 }
 
-/* Exit code 2. What the JSON says beside still counts, but cannot undo the objection. */
+/* Exit code 2. Other members of the JSON apply, but cannot undo the objection. */
 static int output_merge_objection(const struct output *o, enum hook_event event,
                                   struct hook_outcome *io)
 {
@@ -185,7 +186,7 @@ int output_merge(const struct output *o, enum hook_event event, unsigned flags,
     return 0;
 }
 
-/* Tried on a throw-away outcome. */
+/* Evaluates it on a temporary outcome. */
 static enum hook_end output_seen(const struct output *o, enum hook_event event)
 {
     CLEANUP(hook_outcome_release) struct hook_outcome alone = HOOK_OUTCOME_INIT;

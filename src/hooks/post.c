@@ -1,5 +1,5 @@
 /*
- * post: straight-line code on the call's own thread; the waiter's cancel ends it at once.
+ * post: runs on the handler's own thread; the waiter's cancel ends it at once.
  */
 #include "hooks/post.h"
 
@@ -19,7 +19,8 @@ static bool is_name_char(char c)
     return str_is_alnum(c) || c == '_';
 }
 
-/* The name of a variable at the beginning of the text, and how much of it that takes; 0: none. */
+/* The name of a variable at the start of the text, and how many bytes it takes; 0 if there is none.
+ */
 static size_t find_name(struct str text, struct str *ret)
 {
     bool braced = str_starts(text, STR("${"));
@@ -37,7 +38,7 @@ static size_t find_name(struct str text, struct str *ret)
     return braced ? end + 1 : end;
 }
 
-/* The value of a header as it is sent: one line. */
+/* Appends the value of a header as it is sent: one line. */
 static void post_fill(const struct conf *conf, const struct strv *allowed, struct str value,
                       struct buf *ret)
 {
@@ -52,7 +53,7 @@ static void post_fill(const struct conf *conf, const struct strv *allowed, struc
             const char *found = conf_env(conf, key);
 
             for (; found && *found; found++) {
-                if (*found != '\r' && *found != '\n') /* a separate line would be a header */
+                if (*found != '\r' && *found != '\n') /* a line break would start another header */
                     buf_addc(ret, *found);
             }
         }
@@ -70,7 +71,8 @@ static void add_headers(const struct post_place *p, const struct handler_spec *h
         struct str header = str_of(h->headers->ptr[i]);
 
         has_type = has_type || str_eq_nocase(str_first(header, 13), STR("content-type:"));
-        post_fill(p->conf, h->allowed, header, &line); /* a name has no '$' that names anything */
+        post_fill(p->conf, h->allowed, header,
+                  &line); /* header names are not expanded: '$' has no meaning there */
         strv_add(&r->headers, buf_str(&line));
     }
     if (!has_type)

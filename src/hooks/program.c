@@ -16,7 +16,7 @@
 
 #define GRACE_MS 1000
 
-/* Variables that say something about this session, whatever those of a session around it say. */
+/* Variables that describe this session; inherited values are replaced. */
 static bool is_ours(struct str entry)
 {
     struct str name = str_first(entry, str_chr(entry, '='));
@@ -37,7 +37,7 @@ void program_place_release(struct program_place *p)
     workspace_unref(p->workspace);
 }
 
-/* Between being asked to stop and being killed. */
+/* Time between SIGTERM and SIGKILL. */
 static int64_t grace_ms(const struct program_place *p)
 {
     int64_t ms = conf_get_i64(p->conf, "killGrace", GRACE_MS);
@@ -56,7 +56,7 @@ static bool is_given(const struct strv *env, struct str entry)
     return false;
 }
 
-/* As the settings have it now. */
+/* According to the current settings. */
 static void make_env(const struct program_place *p, const struct program_input *in,
                      const struct handler_spec *h, struct strv *ret)
 {
@@ -95,16 +95,16 @@ static void make_env(const struct program_place *p, const struct program_input *
     }
 }
 
-/* Names of folders, and what takes their place. */
+/* Names of folders, and their values. */
 struct filling {
-    const char *name, *value; /* value NULL: it stays */
+    const char *name, *value; /* value NULL = do not replace */
 };
 #define FILLINGS 4
 
-/* With the folders in place of their names. */
+/* Appends the text with folder names replaced. */
 static void add_filled(struct strv *argv, struct str text, const struct filling *names)
 {
-    CLEANUP(buf_release) struct buf filled = BUF_INIT(BUF_NO_LIMIT); /* settings are bounded */
+    CLEANUP(buf_release) struct buf filled = BUF_INIT(BUF_NO_LIMIT); /* settings are limited */
 
     while (text.len) {
         struct str rest = text;
@@ -124,7 +124,7 @@ static void add_filled(struct strv *argv, struct str text, const struct filling 
     strv_add(argv, buf_str(&filled));
 }
 
-/* It means itself to a shell, between quotes of any kind and without. */
+/* Whether it means itself to a shell, inside any quotes and outside. */
 static bool is_plain(const char *dir)
 {
     for (; *dir; dir++) {
@@ -152,11 +152,12 @@ static void make_argv(const struct handler_spec *h, const char *dir, struct strv
         strv_adds(ret, "-NoProfile");
         strv_adds(ret, "-NonInteractive");
         strv_adds(ret, "-Command");
-        add_filled(ret, h->command, names); /* ${NAME} is no variable of the environment there */
+        add_filled(ret, h->command, names); /* ${NAME} is not an environment variable there */
     } else {
         strv_adds(ret, h->shell.len ? "bash" : "/bin/sh");
         strv_adds(ret, "-c");
-        /* '${CLAUDE_PROJECT_DIR}/x' no shell would fill in; the others it gets as variables. */
+        /* A shell would not expand '${CLAUDE_PROJECT_DIR}/x' in single quotes; others are expanded
+         * by the shell. */
         for (size_t i = 0; i < FILLINGS; i++) {
             if (names[i].value && !is_plain(names[i].value))
                 names[i].value = NULL;
@@ -165,7 +166,8 @@ static void make_argv(const struct handler_spec *h, const char *dir, struct strv
     }
 }
 
-/* Where it runs. A folder that the agent has removed is no way to get rid of a guard. Yours. */
+/* The directory to run in. If the agent has removed its directory, the handler must still run. The
+ * caller frees it. */
 static char *find_dir(struct workspace *w)
 {
     char *dir = workspace_cwd(w);
@@ -189,7 +191,7 @@ struct proc *program_start(const struct program_place *p, const struct hook_hand
     struct proc_spec spec = {
         .dir = dir,
         .input = in->text,
-        .at_once = true, /* the next one need not wait until this one runs */
+        .at_once = true, /* do not wait for its exec before starting the next one */
         .max_output = 4 * OUTPUT_MAX_BYTES,
         .timeout_ms = timeout_ms,
         .grace_ms = grace_ms(p),

@@ -1,8 +1,8 @@
 /*
- * question: straight-line code on the call's own thread; the waiter's cancel ends it at once.
+ * question: runs on the handler's own thread; the waiter's cancel ends it at once.
  *
- * The conversation goes along as text, calls and results included: so it suits every provider and
- * model without their tools, and none of the agent's own messages is touched by this thread.
+ * The conversation is sent as text, including calls and results: this works with every provider and
+ * model without their tools, and this thread does not touch the agent's messages.
  */
 #include "hooks/question.h"
 
@@ -21,7 +21,7 @@
 #include "llm/provider.h"
 #include "llm/spending.h"
 
-#define QUESTION_MAX_INPUT ((size_t)100 * 1000) /* bytes of the event that a model is shown */
+#define QUESTION_MAX_INPUT ((size_t)100 * 1000) /* bytes of the event in the prompt */
 #define QUESTION_MAX_TOKENS 4096
 #define QUESTION_TRIES 2
 #define QUESTION_MAX_RESULT ((size_t)8 << 10) /* bytes of a tool's result or input, each */
@@ -103,7 +103,7 @@ int question_read(struct str answer, enum verdict *ret, struct buf *ret_reason, 
     return 0;
 }
 
-/* ---- Who is asked ---- */
+/* ---- The model ---- */
 
 /* "provider/name" of the model to ask. */
 static void choose_model(const struct question_place *p, struct str wanted, struct buf *ret)
@@ -146,7 +146,7 @@ static void add_result(const struct block *b, struct buf *ret)
         add_clipped(b->content[i].text.len ? b->content[i].text : STR("(not text)"), ret);
 }
 
-/* A message of the agent's conversation as text; thoughts are dropped. */
+/* Appends a message of the agent's conversation as text, without thinking. */
 static void add_message(const struct message *m, struct buf *ret)
 {
     for (size_t i = 0; i < m->len; i++) {
@@ -184,13 +184,13 @@ static struct message *message_of_text(enum role role, struct str text)
 
 void question_talk(const struct hook_input *in, int64_t window, question_messages *ret)
 {
-    /* Half of the window, four bytes a token; the newest messages are worth most. */
+    /* Half of the window, at four bytes per token; the newest messages are the most important. */
     int64_t room = window * 2 > QUESTION_LEAST_TALK ? window * 2 : QUESTION_LEAST_TALK;
     struct buf *texts = mem_zalloc((in->talk_len + 1) * sizeof(*texts));
     size_t first = in->talk_len;
 
     for (size_t i = in->talk_len; i-- > 0 && room > 0;) {
-        buf_init(&texts[i], BUF_NO_LIMIT); /* by what the message holds */
+        buf_init(&texts[i], BUF_NO_LIMIT); /* bounded by the message */
         add_message(in->talk[i], &texts[i]);
         secret_scrub(&texts[i]);
         room -= (int64_t)texts[i].len;

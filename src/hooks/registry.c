@@ -1,6 +1,6 @@
 /*
- * registry: a counted set behind a lock, copied to be changed. The lock is held while a few dozen
- * pointers are copied, never while anything is matched or freed. Any thread.
+ * registry: a reference-counted set behind a lock, copied for each change. The lock is held while a
+ * few dozen pointers are copied, never while matching or freeing. Any thread.
  */
 #include "hooks/registry.h"
 
@@ -13,12 +13,12 @@
 #include "sync/thread.h"
 
 struct shared_set {
-    struct hook_set set; /* first: it is what others hold */
+    struct hook_set set; /* must be first: callers get a pointer to it */
     atomic_uint refs;
 };
 
 struct hook_registry {
-    struct lock lock; /* of the pointer */
+    struct lock lock; /* guards the pointer */
     struct shared_set *now;
 };
 
@@ -33,7 +33,7 @@ static struct shared_set *set_new(enum hook_limit limit)
 
 void hook_set_unref(const struct hook_set *held)
 {
-    struct shared_set *s = (struct shared_set *)held; /* the count alone is written */
+    struct shared_set *s = (struct shared_set *)held; /* only the count is modified */
 
     if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
         return;
@@ -67,10 +67,10 @@ static struct hook_entry *set_add_entry(struct hook_set *s, const struct hook_en
     return e;
 }
 
-/* Whether a handler stays in the copy. */
+/* Whether a handler is kept in the copy. */
 typedef bool (*keep_fn)(const struct hook_entry *e, const struct hook_handler *h, const void *arg);
 
-/* The lock is held. Entries that have lost their last handler go with it. */
+/* The lock must be held. Entries without handlers are dropped. */
 static struct shared_set *set_copy(const struct hook_set *from, keep_fn keep, const void *arg)
 {
     struct shared_set *s = set_new(from->limit);
@@ -153,7 +153,7 @@ struct addition {
     const struct hook_handler *handler;
 };
 
-/* All but what the new one replaces: itself, or the function of that id. */
+/* Keeps all but what the new one replaces: itself, or the function with that id. */
 static bool keep_others(const struct hook_entry *e, const struct hook_handler *h, const void *arg)
 {
     const struct addition *a = arg;
@@ -204,7 +204,7 @@ int hook_registry_add(struct hook_registry *r, const struct hook_entry *where,
 
 struct removal {
     enum hook_event event;
-    const struct hook_handler *handler; /* NULL: all of the skill's */
+    const struct hook_handler *handler; /* NULL = all of the skill's */
     const char *skill_root;
 };
 
@@ -254,7 +254,7 @@ static bool keep_all(const struct hook_entry *e, const struct hook_handler *h, c
     return true;
 }
 
-/* Adds hooks added at run time. */
+/* Adds the hooks that were added at run time. */
 static void set_add_session(struct hook_set *s, const struct hook_set *from)
 {
     VEC_EACH(&from->entries, e) {

@@ -1,9 +1,9 @@
 /*
- * runner: which handlers an event has, and one run of them: everything that matches is started,
- * then one mailbox is waited on (work.h).
+ * runner: selects an event's handlers and runs them: starts everything that matches, then waits on
+ * one mailbox (work.h).
  *
- * run() is called by the agent and by the threads of its calls, several at once; each has its own
- * mailbox, so they share nothing but what never changes.
+ * run() is called by the agent and its call threads, several at once; each has its own mailbox, so
+ * they share only immutable data.
  */
 #include "hooks/runner.h"
 
@@ -18,14 +18,14 @@
 #include "sync/mailbox.h"
 
 struct runner {
-    struct hook_runner hooks; /* first: it is what the agent holds */
+    struct hook_runner hooks; /* must be first: the agent has a pointer to it */
     struct hook_registry *registry;
     struct work_place place;
 };
 
-/* --- which ---------------------------------------------------------------------------------- */
+/* --- selection ------------------------------------------------------------------------------ */
 
-/* A command of the rule's tool that cannot be parsed: it may run anything. */
+/* A command of the rule's tool that cannot be parsed, and so may run anything. */
 static bool is_doubtful(const struct rule *only, const struct rule_subject *call)
 {
     struct str text = rule_text(only);
@@ -37,8 +37,8 @@ static bool is_doubtful(const struct rule *only, const struct rule_subject *call
     return rule_command_doubt(command);
 }
 
-/* "if" is about a call; a handler runs anyway where there is none, or where the call is not
- * understood: it may be a guard. */
+/* "if" is about a call; without one, or with a call that cannot be parsed, the handler runs, since
+ * it may be a guard. */
 static bool is_meant(const struct handler_spec *h, const struct hook_input *in)
 {
     return !h->only || !in->call || rule_matches(h->only, in->call) ||
@@ -54,7 +54,7 @@ static bool is_repeated(const works *list, struct hook_handler *h)
     return false;
 }
 
-/* One time for all: the longest that any of them asks for, within the limits. */
+/* Gives all the same timeout: the longest one requested, within the limits. */
 static void works_share(works *list, const struct hook_input *in)
 {
     int64_t most = in->least_ms;
@@ -67,7 +67,7 @@ static void works_share(works *list, const struct hook_input *in)
     }
 }
 
-/* Of those that run only once, the one that removes it from the registry has it. */
+/* For handlers that run once: whoever removes it from the registry runs it. */
 static bool is_taken(struct runner *r, enum hook_event event, struct hook_handler *h)
 {
     return !(hook_handler_spec(h)->flags & HANDLER_ONCE) ||
@@ -161,7 +161,7 @@ static int runner_run(struct hook_runner *self, const struct hook_input *in, str
     return rc;
 }
 
-/* --- made ----------------------------------------------------------------------------------- */
+/* --- creation ------------------------------------------------------------------------------- */
 
 struct runner *runner_new(const struct runner_spec *spec)
 {

@@ -1,6 +1,6 @@
 /*
- * settings: JSON walked once, each handler judged by itself. A broken one does not affect others.
- * Runs on the thread that builds the session.
+ * settings: walks the JSON once and checks each handler on its own, so that an invalid one does not
+ * affect others. Runs on the thread that builds the session.
  */
 #include "hooks/settings.h"
 
@@ -21,20 +21,20 @@
 
 struct reading {
     const struct conf *conf;
-    const struct skill_hooks *skill; /* NULL: those of the settings are read */
-    const struct plugin *plugin;     /* whose they are; NULL: no plugin's */
-    const char *file;                /* of the skill or plugin; NULL: the settings have places */
-    struct hook_registry *registry;  /* NULL: nothing is registered */
-    struct strv *warnings;           /* NULL: not needed */
-    struct settings_rows *rows;      /* NULL: no list is made */
-    struct str name;                 /* of the event */
-    enum hook_event event;           /* when it is one of ours */
-    bool is_later;                   /* else */
-    struct str why_never;            /* why nothing runs at this event; or empty */
-    struct str origin;               /* of the group */
-    size_t group, hook;              /* numbers */
+    const struct skill_hooks *skill; /* NULL = the settings are read */
+    const struct plugin *plugin;     /* their plugin; or NULL */
+    const char *file;               /* of the skill or plugin; NULL = use the settings' positions */
+    struct hook_registry *registry; /* NULL = register nothing */
+    struct strv *warnings;          /* may be NULL */
+    struct settings_rows *rows;     /* may be NULL */
+    struct str name;                /* of the event */
+    enum hook_event event;          /* valid if the event is known */
+    bool is_later;                  /* else */
+    struct str why_never;           /* why no handler runs for this event; or empty */
+    struct str origin;              /* of the group */
+    size_t group, hook;             /* numbers */
     struct hook_entry where;
-    struct buf why_not; /* of the handler that is read; empty: it is used */
+    struct buf why_not; /* why the current handler is not used; empty = it is used */
 };
 
 /* "file:3:5: hooks.Stop[0].hooks[1]: <what>" */
@@ -64,7 +64,7 @@ static void warn(const struct reading *r, bool of_hook, const char *fmt, ...)
     warn_text(r, of_hook, buf_str(&text), "");
 }
 
-/* The handler cannot be used. */
+/* Marks the handler as unusable. */
 static bool leave_out(struct reading *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static bool leave_out(struct reading *r, const char *fmt, ...)
@@ -79,7 +79,7 @@ static bool leave_out(struct reading *r, const char *fmt, ...)
     return false;
 }
 
-/* Where it stands: "file:line:column"; in a skill's file, that. */
+/* Its position: "file:line:column", or the skill's file. */
 static struct str origin_of(const struct reading *r, const char *key)
 {
     return r->file ? str_of(r->file) : conf_origin(r->conf, key);
@@ -94,7 +94,7 @@ enum hook_limit settings_limit(const struct conf *conf)
     return HOOK_LIMIT_NONE;
 }
 
-/* A text that a child can be given; false when it is there and cannot be used. */
+/* Reads a text that can be passed to a child; false if it is present but invalid. */
 static bool read_text(struct reading *r, const struct json *o, const char *key, bool required,
                       struct str *ret)
 {
@@ -139,7 +139,8 @@ static int64_t read_timeout(const struct reading *r, const struct json *o)
     return seconds > 0.001 ? (int64_t)(seconds * 1000) : 1;
 }
 
-/* The rule of "if". A rule that makes no sense keeps no hook from running: it may be a guard. */
+/* Reads the rule of "if". An invalid rule does not prevent the hook from running, since it may be a
+ * guard. */
 static struct rule *read_condition(const struct reading *r, const struct json *o)
 {
     struct rule_place place = {
@@ -153,7 +154,7 @@ static struct rule *read_condition(const struct reading *r, const struct json *o
     return rule;
 }
 
-/* A list of texts; *ret_is: there is one. */
+/* Reads a list of texts; *ret_is: it is present. */
 static bool read_list(struct reading *r, const struct json *o, const char *key, struct strv *ret,
                       bool *ret_is)
 {
@@ -253,7 +254,7 @@ static bool read_prompt(struct reading *r, const struct json *o, struct handler_
            read_text(r, o, "model", false, &s->model);
 }
 
-/* What a spec only points to. */
+/* Lists that a spec points to. */
 struct handler_lists {
     struct strv args, headers, allowed;
 };
@@ -288,7 +289,7 @@ static bool read_type(struct reading *r, const struct json *o, struct handler_sp
     return leave_out(r, "'type' must be command, http or prompt");
 }
 
-/* A file that others write for Claude Code, whose fields need not be ours. */
+/* Whether the file is written for Claude Code, so that unknown fields are normal. */
 static bool is_claudes(const struct reading *r)
 {
     const char *home = conf_claude_home(r->conf);
@@ -297,7 +298,8 @@ static bool is_claudes(const struct reading *r)
            str_has(r->origin, STR("/claude-code/")) || str_starts(r->origin, str_of(home));
 }
 
-/* What no handler of its type has: a word mistyped, or one that counts elsewhere. */
+/* Warns of members that no handler of its type has: a misspelling, or one that belongs elsewhere.
+ */
 static void read_unknown(const struct reading *r, const struct json *o, enum handler_type type)
 {
     static const char *const fields[] = {
@@ -367,7 +369,7 @@ static void list_handler(struct reading *r, const struct json *o)
     settings_rows_add(r->rows, &row, o, settings_limit(r->conf));
 }
 
-/* "matchr": a hook meant for some calls would always run. */
+/* Warns of "matchr": a hook for some calls would run for all. */
 static void warn_of_members(const struct reading *r, const struct json *group)
 {
     JSON_EACH(group, v) {
@@ -435,13 +437,13 @@ static void read_event(struct reading *r, const struct json *list)
     }
 }
 
-/* Written for another program, which has more events. */
+/* Whether the file is for another program, which has more events. */
 static bool are_others(const struct reading *r, const char *key)
 {
     return r->plugin || (!r->file && conf_is_claudes(r->conf, key));
 }
 
-/* Whether anything there can be read, and why nothing of it would run. */
+/* Checks whether handlers can be read there, and why they would not run. */
 static bool read_name(struct reading *r, const struct json *list)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(200);

@@ -1,10 +1,10 @@
 /*
- * settings_rows: handlers as they stand in files, listed for the user.
+ * settings_rows: lists handlers as written in files, for the user.
  */
 #include "hooks/settings.h"
 #include "json/json.h"
 
-/* The user's name for it, on one line. */
+/* The name that the user knows, on one line. */
 static struct str row_title(const struct json *handler)
 {
     static const char *const titles[] = {"command", "url", "prompt", "tool"};

@@ -1,6 +1,6 @@
 /*
- * work: commands are children whose mail comes straight to the run's mailbox; what blocks inside
- * tenax (a question to a model, a request, a function) is a handler call on a thread of the crew.
+ * work: commands are children whose mail goes to the run's mailbox; what blocks inside tenax (a
+ * question to a model, an HTTP request, a function) is a handler call on a thread of the crew.
  */
 #include "hooks/work.h"
 
@@ -17,7 +17,7 @@
 #include "hooks/point.h"
 #include "proc/proc.h"
 
-#define WORK_GRACE_MS 100 /* for a handler call whose time is over */
+#define WORK_GRACE_MS 100 /* for a handler call that has timed out */
 
 void works_add(works *list, struct hook_handler *h, int64_t timeout_ms)
 {
@@ -54,7 +54,7 @@ static void function_call(void *arg, struct hook_handler *h, const struct hook_i
         buf_add(&ret->reason, spec->error_message);
 }
 
-/* A file for lines to put before later commands. Without one, it still runs. */
+/* A file for shell lines; if it cannot be created, the handler still runs. */
 static const char *work_shell_file(struct work *w, struct work_place *p, enum hook_event event)
 {
     struct err err = {0};
@@ -67,7 +67,7 @@ static const char *work_shell_file(struct work *w, struct work_place *p, enum ho
     return NULL;
 }
 
-/* line: the input, as commands read it. */
+/* line: the input as commands read it. */
 static void work_begin(struct work *w, struct work_place *p, const struct hook_input *in,
                        struct str line, struct cancel *cancel, struct mailbox *to)
 {
@@ -111,7 +111,7 @@ void works_start(works *list, struct work_place *p, const struct hook_input *in,
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
 
     buf_add(&line, in->json);
-    buf_addc(&line, '\n'); /* without it a shell's read fails, with all it has read */
+    buf_addc(&line, '\n'); /* otherwise a shell's read would fail although it has read everything */
     VEC_EACH(list, w) {
         hook_sight_begin(&w->sight, in, hook_handler_title(w->handler));
         work_begin(w, p, in, buf_str(&line), cancel, to);
@@ -164,8 +164,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* proc watches the deadlines of children; handler calls must be cancelled, and others are limited
- * in output. */
+/* proc enforces the timeouts of children; handler calls must be cancelled here. */
 static int64_t works_deadline(const works *list)
 {
     int64_t next = -1;
@@ -188,7 +187,7 @@ static void works_show(works *list)
     }
 }
 
-/* Cancelled first, and abandoned when that does not help. */
+/* Cancels, then abandons what does not end. */
 static void works_expire(works *list, const struct hook_input *in)
 {
     int64_t now = clock_mono_ms();
@@ -266,7 +265,7 @@ bool works_leave(works *list, struct work_place *p, enum hook_event event, struc
         }
     }
     left = left_running.len && async_hooks_adopt(p->async_hooks, mail, &left_running, &err) == 0;
-    VEC_EACH(&left_running, one) { /* there are too many of them: these end here */
+    VEC_EACH(&left_running, one) { /* too many of them: ended here */
         log_debug("hooks", "%s async: %s", hook_event_name(event), err.text);
         hook_sight_end(&one->sight, &(struct hook_news){.out = buf_str(&one->out),
                                                         .err = buf_str(&one->err),

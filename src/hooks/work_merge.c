@@ -1,6 +1,6 @@
 /*
- * work_merge: what came of each handler, laid over the outcome one after the other, and told to
- * others. Nothing here waits.
+ * work_merge: merges the results of handlers into the outcome one after the other, and reports
+ * their ends to observers. Nothing here waits.
  */
 #include "base/err.h"
 #include "base/file.h"
@@ -12,7 +12,7 @@
 
 #define WORK_MAX_SHELL ((size_t)32 << 10) /* bytes of CLAUDE_ENV_FILE, of all together */
 
-/* What a model, or a function, thinks of it. */
+/* Applies an objection of a model or function. */
 static void merge_objection(const struct work *w, const struct handler_call_result *result,
                             enum hook_event event, struct hook_outcome *io)
 {
@@ -26,7 +26,7 @@ static void merge_objection(const struct work *w, const struct handler_call_resu
         return;
     }
     if (result->verdict == VERDICT_IMPOSSIBLE && judged == JUDGED_DENIES) {
-        /* No use in sending it back: the person decides. */
+        /* sending it back to the model is pointless: the user must decide */
         hook_outcome_say(io, &io->message, reason);
         return;
     }
@@ -38,7 +38,7 @@ static void merge_objection(const struct work *w, const struct handler_call_resu
         hook_outcome_stop(io, reason);
 }
 
-/* A server's answer is nothing, or JSON. */
+/* A server's answer must be empty or JSON. */
 static struct output answer_output(const struct handler_call_result *result)
 {
     struct str body = str_trim(buf_str(&result->answer));
@@ -89,7 +89,7 @@ static int merge_work(const struct work *w, const struct hook_input *in, struct 
     const struct handler_spec *spec = hook_handler_spec(w->handler);
     struct output output = work_output(w);
 
-    /* A guard that cannot be shown the call has not let it pass. */
+    /* A guard that could not be given the call has not approved it. */
     if (w->end == OUTPUT_NOT_STARTED && in->event == HOOK_PRE_TOOL_USE &&
         in->json.len >= WORK_MAX_INPUT) {
         hook_outcome_decide(io, HOOK_DENY, STR("The input is too long to be shown to a hook."));
@@ -101,7 +101,7 @@ static int merge_work(const struct work *w, const struct hook_input *in, struct 
                    : output_merge(&output, in->event, spec->flags, io, err);
 }
 
-/* The lines it wants later commands to begin with. */
+/* Takes the shell lines for later commands. */
 static int merge_shell(const struct work *w, struct hook_outcome *io, struct err *err)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(WORK_MAX_SHELL);

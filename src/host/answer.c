@@ -1,6 +1,6 @@
 /*
- * answer: the output of a slash command, as events. None of them waits: the commands' thread must
- * not be held up by a reader of its own answers.
+ * answer: the output of a slash command, as events. Never waits, because the commands' thread may
+ * itself be reading the answers.
  */
 #include "host/answer.h"
 
@@ -38,7 +38,7 @@ void answer_add_goal(struct goal *goal, struct event *e)
     e->json = arena_str(&e->arena, buf_str(&json));
 }
 
-/* What the session has cost so far is what the last turn said. */
+/* The costs are those of the last turn. */
 static void answer_copy_costs(const struct turn_report *last, struct event *e,
                               struct turn_report *ret)
 {
@@ -75,7 +75,7 @@ void answer_end_turn(struct goal *goal, bool of_run, int64_t index, struct event
         r->goal.subtype = ending.subtype;
 }
 
-/* The same goal, in the same state. */
+/* Whether it is the same goal in the same state. */
 static bool answer_says_same(const struct event *last, const struct goal_ending *ending)
 {
     const struct turn_goal *said = last ? &last->report->goal : NULL;

@@ -1,9 +1,9 @@
 /*
  * asks: questions that wait for the user. Any thread.
  *
- * One gate guards the list; an asker sleeps on it until its entry is answered. The entry lives on
- * the asker's stack and is only touched under the gate; what front ends are shown is a copy of
- * their own, shared and counted, because it may lie in a mailbox when the asker is long gone.
+ * One gate guards the list; an asker waits on it until its entry is answered. The entry is on the
+ * asker's stack and used only with the gate held; front ends get a reference-counted copy, which
+ * may still be in a mailbox when the asker is gone.
  */
 #include "host/asks.h"
 
@@ -16,7 +16,7 @@
 #include "sync/thread.h"
 #include "sync/wait.h"
 
-/* An ask as front ends see it. */
+/* An ask as passed to front ends. */
 struct ask_copy {
     atomic_int refs;
     struct ask ask;
@@ -28,8 +28,8 @@ struct ask_entry {
     struct ask_copy *copy;
     struct ask_answer *answer; /* the asker's */
     struct err *err;           /* the asker's */
-    struct cancel *cancel;     /* the asker's; NULL: none */
-    bool shown;                /* to the fronts that are there */
+    struct cancel *cancel;     /* the asker's; or NULL */
+    bool shown;                /* to the current front ends */
     bool done;
     int result;
 };
@@ -42,8 +42,8 @@ struct ask_front {
 };
 
 struct asks {
-    struct asker asker; /* first: it is what askers hold */
-    struct gate gate;   /* of everything below */
+    struct asker asker; /* must be first: askers have a pointer to it */
+    struct gate gate;   /* guards all fields below */
     VEC(struct ask_entry *) waiting;
     VEC(struct ask_front *) fronts;
     uint64_t last_id;
@@ -91,7 +91,7 @@ static void ask_mail_free(struct mail *m)
 
 const struct mail_kind ask_mail_kind = {"ask", ask_mail_free};
 
-/* Under the gate: mailboxes never wait and make no callbacks. */
+/* The gate is held: mailboxes never wait and call nothing. */
 static void front_mail(struct ask_front *f, enum ask_mail_what what, const struct ask_entry *e)
 {
     struct ask_mail *m = mem_zalloc(sizeof(*m));
@@ -114,7 +114,7 @@ static bool front_takes(const struct ask_front *f, const struct ask *ask)
     return !f->only_forms || ask->kind == ASK_ELICITATION;
 }
 
-/* With the gate held. */
+/* The gate must be held. */
 static bool asks_has_front(const struct asks *a, const struct ask *ask)
 {
     VEC_EACH(&a->fronts, it) {
@@ -133,8 +133,8 @@ static void asks_wake(void *arg)
     gate_give(&a->gate);
 }
 
-/* With the gate held, which is given up for the calls. One thread tells at a time and looks again
- * before it stops, so that the order is that of the changes. */
+/* The gate must be held; it is released for the calls. Only one thread at a time makes them and
+ * checks again at the end, so that they are in the order of the changes. */
 static void asks_tell(struct asks *a)
 {
     if (a->telling)
@@ -163,7 +163,7 @@ static void asks_remove(struct asks *a, const struct ask_entry *e)
     }
 }
 
-/* With the gate held. by: who answered; everybody else hears that it is over. */
+/* The gate must be held. by: the front that answered; all others are notified. */
 static void asks_end(struct asks *a, struct ask_entry *e, int result, const struct ask_front *by)
 {
     e->result = result;
@@ -317,7 +317,7 @@ void ask_front_leave(struct ask_front *f)
     mem_freep(&f);
 }
 
-/* With the gate held. */
+/* The gate must be held. */
 static struct ask_entry *asks_find(struct asks *a, uint64_t id)
 {
     VEC_EACH(&a->waiting, it) {

@@ -18,7 +18,7 @@ void briefing_release(struct briefing *b)
     strv_release(&b->lines);
 }
 
-/* known: the reminders of a conversation that goes on; NULL: as before. */
+/* known: the reminders of a resumed conversation; NULL = the same conversation as before. */
 static void briefing_list(struct briefing *b, const struct str *known, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
@@ -53,8 +53,8 @@ static bool goes_on(const struct recall *past)
     return past && past->messages.len;
 }
 
-/* The model still knows the state at the start of the session; differences are reported before the
- * next input. */
+/* The model knows the state at the start of the session; differences are reported before the next
+ * input. */
 static int briefing_look_again(struct briefing *b, const struct recall *past, struct cancel *cancel,
                                struct err *err)
 {
@@ -111,7 +111,7 @@ struct str briefing_text(const struct briefing *b)
     return buf_str(&b->context.text);
 }
 
-/* Before each input after the first. */
+/* Called before each input after the first. */
 void briefing_news(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;
@@ -123,7 +123,7 @@ void briefing_news(void *arg, struct cancel *cancel, struct buf *ret)
     briefing_list(b, /*known=*/NULL, ret);
 }
 
-/* After a file was read. */
+/* Called after a file was read. */
 void briefing_near(void *arg, const char *path, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;
@@ -134,7 +134,7 @@ void briefing_near(void *arg, const char *path, struct cancel *cancel, struct bu
         briefing_say_notices(b);
 }
 
-/* After a compaction: from now on the model knows the current state. */
+/* Called after a compaction: the model then knows the current state. */
 void briefing_again(void *arg, struct cancel *cancel, struct buf *ret)
 {
     struct briefing *b = arg;
@@ -152,7 +152,7 @@ void briefing_again(void *arg, struct cancel *cancel, struct buf *ret)
     buf_add(ret, briefing_text(b));
 }
 
-/* The rule that a nested file is, with its globs; NULL: it is no rule. */
+/* The rule that a nested file belongs to, with its globs; NULL if it is not a rule. */
 static const struct instruction_rule *find_rule(const struct instructions *in, const char *path)
 {
     VEC_EACH(&in->rules, rule) {

@@ -1,7 +1,7 @@
 /*
- * child: an agent started by another one, put together from the session's parts, and the table of
- * them. Users of a child pin it, so that forget() waits for them before it frees anything. Events
- * of a child come through child_emit(), on its threads.
+ * child: an agent started by another one, built from parts of the session; and the table of them.
+ * Users of a child pin it, and forget() waits for them before it frees anything. Events of a child
+ * are passed on by child_emit(), on its threads.
  */
 #include "host/child.h"
 
@@ -42,23 +42,23 @@ struct child {
     struct host *host;
     struct children *all;
     char id[SPAWN_ID_LEN + 1];
-    struct arena arena; /* of what it is called */
+    struct arena arena; /* owns its identity */
     struct identity identity;
     struct workspace *workspace;
-    struct sandbox *sandbox; /* of a separate folder; NULL: the session's */
+    struct sandbox *sandbox; /* of its own folder; NULL = the session's */
     struct permit *permit;
     bool has_mode;
     struct agent_hooks *hooks; /* NULL = the session's */
     struct toolbox *toolbox;
-    bool has_all_tools; /* the session's, late ones too */
-    struct buf model;   /* as it was asked for; empty: the session's */
+    bool has_all_tools; /* the session's, including late ones */
+    struct buf model;   /* as requested; empty = the session's */
     enum effort effort;
-    struct buf system; /* empty: the session's */
+    struct buf system; /* empty = the session's */
     bool has_briefing;
-    struct briefing briefing; /* of a separate folder */
-    struct record *record;    /* NULL: nothing is kept */
-    struct buf transcript;    /* its path; empty: the same */
-    struct buf context;       /* its first context, where that is less than the others get */
+    struct briefing briefing; /* of its own folder */
+    struct record *record;    /* NULL = not saved */
+    struct buf transcript;    /* its path; empty if not saved */
+    struct buf context;       /* its initial context, if different from the session's */
     struct spending *spending;
     struct agent *agent;
     int64_t start_ms;
@@ -66,19 +66,19 @@ struct child {
     void (*rests)(void *arg, const char *id);
     void *rests_arg;
 
-    atomic_size_t pins; /* grow under the table's gate, shrink under the child's */
-    bool is_retiring;   /* under the table's gate: nothing more is sent to it */
-    struct gate gate;   /* of what follows */
-    uint64_t news;      /* grows whenever those who wait have to look again */
+    atomic_size_t pins; /* increased with the table's gate held, decreased with the child's */
+    bool is_retiring;   /* guarded by the table's gate: no more input is accepted */
+    struct gate gate;   /* guards the fields below */
+    uint64_t news;      /* increases whenever waiters must check again */
     bool is_leaving;
-    struct event *turn; /* the last one that has ended; NULL: none yet */
+    struct event *turn; /* of its last completed turn; or NULL */
     int64_t tool_uses;
 };
 
 struct children {
     struct spawner spawner;
     struct host *host;
-    struct gate gate; /* of what follows */
+    struct gate gate; /* guards the fields below */
     VEC(struct child *) list;
     size_t starting;
     bool is_closed;
@@ -90,9 +90,9 @@ void spawn_end_release(struct spawn_end *e)
     *e = (struct spawn_end){0};
 }
 
-/* ---- Found ---- */
+/* ---- Finding ---- */
 
-/* The table's gate is taken. */
+/* The table's gate must be held. */
 static struct child *child_find(struct children *all, const char *id)
 {
     VEC_EACH(&all->list, c) {
@@ -102,7 +102,7 @@ static struct child *child_find(struct children *all, const char *id)
     return NULL;
 }
 
-/* NULL: there is none, or it is about to go. */
+/* NULL if there is none, or it is being removed. */
 static struct child *child_pin(struct children *all, const char *id, struct err *err)
 {
     struct child *found;
@@ -129,7 +129,7 @@ static void child_unpinp(struct child **c)
     gate_give(&(*c)->gate);
 }
 
-/* Those who wait for it look again. */
+/* Wakes waiting threads. */
 static void child_poke(void *arg)
 {
     struct child *c = arg;
@@ -140,7 +140,7 @@ static void child_poke(void *arg)
     gate_give(&c->gate);
 }
 
-/* ---- Heard ---- */
+/* ---- Events ---- */
 
 static void child_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -170,7 +170,7 @@ static void child_emit(void *arg, struct event *e, struct cancel *cancel)
         c->rests(c->rests_arg, c->id);
 }
 
-/* ---- Made ---- */
+/* ---- Creation ---- */
 
 static void child_free(struct child *c)
 {
@@ -229,13 +229,13 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
     return c;
 }
 
-/* Where it works, and by which rules. */
+/* Its folder and rules. */
 static int child_make_place(struct child *c, const struct spawn_spec *spec, struct child *parent,
                             struct err *err)
 {
     struct host *h = c->host;
     enum permit_mode mode = parent ? permit_mode(parent->permit) : MODE_DEFAULT;
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* said of the session's own before */
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* already reported for the session */
 
     if (spec->dir && !file_is_dir(spec->dir))
         return err_set(err, ERR_BAD_INPUT, "%s is not a folder", spec->dir);
@@ -282,7 +282,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     return toolbox_new(&box, &c->toolbox, err);
 }
 
-/* Its models: a specific one, or the parent's; the others are fallbacks when that is overloaded. */
+/* Its models: the requested one, or the parent's; the others are fallbacks. */
 static int child_make_models(struct child *c, const struct spawn_spec *spec, struct child *parent,
                              struct provider *ret, size_t *ret_count, struct err *err)
 {
@@ -301,7 +301,7 @@ static int child_make_models(struct child *c, const struct spawn_spec *spec, str
     return 0;
 }
 
-/* The context before its prompt: the session's, or that of a separate folder. */
+/* Its initial context: the session's, or that of its own folder. */
 static int child_make_briefing(struct child *c, const struct spawn_spec *spec, struct err *err)
 {
     struct host *h = c->host;
@@ -313,7 +313,7 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
         .args = h->args,
         .workspace = c->workspace,
         .permit = c->permit,
-        .since_ms = clock_file_ms(), /* a worktree has just been made */
+        .since_ms = clock_file_ms(), /* a worktree may just have been created */
         .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
     c->briefing.notice = host_on_trouble;
@@ -323,14 +323,14 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
                            h->cancel, err);
 }
 
-/* Its first context: its surroundings, instruction files, and the agents it may start. */
+/* Writes its initial context: surroundings, instruction files, and the agents it may start. */
 static void child_write_context(struct child *c, const struct spawn_spec *spec)
 {
     struct host *h = c->host;
     CLEANUP(buf_release) struct buf types = BUF_INIT(BUF_NO_LIMIT);
     struct str all = c->has_briefing ? briefing_text(&c->briefing) : buf_str(&h->context);
 
-    if (spec->omits_instructions) /* the first reminder is of the surroundings */
+    if (spec->omits_instructions) /* the first reminder is that of the surroundings */
         all = str_first(all, str_find(str_from(all, 1), STR("<system-reminder>")) + 1);
     buf_add(&c->context, all);
     if (toolbox_find(c->toolbox, STR("Agent"))) {
@@ -348,7 +348,7 @@ static void child_write_context(struct child *c, const struct spawn_spec *spec)
     }
 }
 
-/* The conversation in its file, which it resumes. */
+/* Loads the conversation that it resumes from its file. */
 static int child_recall(struct child *c, struct recall *past, struct buf *ret_leaf, struct err *err)
 {
     struct host *h = c->host;
@@ -489,7 +489,7 @@ static int child_say(struct child *c, struct str text, enum input_when when, str
     return 0;
 }
 
-/* ---- The contract ---- */
+/* ---- struct spawner ---- */
 
 static bool children_enter(struct children *all, struct err *err)
 {
@@ -507,7 +507,7 @@ static bool children_enter(struct children *all, struct err *err)
     return !is_closed && !is_full;
 }
 
-/* c: NULL when it could not be made. */
+/* c: NULL if it could not be created. */
 static void children_leave(struct children *all, struct child *c)
 {
     gate_take(&all->gate);
@@ -577,7 +577,7 @@ static int spawn_start(struct spawner *self, const struct spawn_spec *spec,
     return rc;
 }
 
-/* How its last turn ended. */
+/* Gets the end of its last turn. */
 static void child_read_end(struct child *c, struct spawn_end *ret)
 {
     gate_take(&c->gate);
@@ -662,7 +662,7 @@ static int spawn_set_mode(struct spawner *self, const char *id, struct str mode,
     return permit_set_mode(c->permit, m, err);
 }
 
-/* It is in no list any more. */
+/* It must not be in the list any more. */
 static void child_end(struct child *c)
 {
     agent_interrupt(c->agent, /*drop_queued=*/true);
@@ -695,7 +695,7 @@ static int spawn_forget(struct spawner *self, const char *id, struct err *err)
     return 0;
 }
 
-/* From here on no message can reach it; senders that had begun are done. */
+/* From here on no input is accepted; senders that had begun are waited for. */
 static struct child *child_close(struct children *all, const char *id)
 {
     struct child *c;
@@ -777,7 +777,7 @@ void children_free(struct children *all)
         return;
     gate_take(&all->gate);
     all->is_closed = true;
-    while (all->starting) /* which may need the agent that starts it: it is there still */
+    while (all->starting) /* starting one may need its parent, which still exists */
         gate_wait(&all->gate, /*deadline_ms=*/-1);
     gate_give(&all->gate);
     VEC_EACH(&all->list, c) {

@@ -1,6 +1,6 @@
 /*
- * chore: work that is carried away from a loop and brought back. The thread of a queue waits on
- * one mailbox; between two chores it costs nothing.
+ * chore: work that a loop passes to another thread, and its return. The thread of a queue waits on
+ * one mailbox and costs nothing while idle.
  */
 #include "host/chore.h"
 
@@ -46,7 +46,7 @@ static void chore_do(struct chore *e)
     mailbox_unref(back);
 }
 
-/* A chore without run() and done() is the queue's own, its last one. */
+/* A chore without run() and done() ends the queue. */
 static void chores_main(void *arg)
 {
     struct chores *d = arg;

@@ -1,12 +1,12 @@
 /*
- * connect: what the environment and the settings say about the network. Any thread.
+ * connect: reads network options from environment and settings. Any thread.
  */
 #include "host/connect.h"
 
 #include "conf/conf.h"
 #include "net/net.h"
 
-/* The first of these variables that is set and not empty, else NULL. */
+/* The first of these variables that is set and not empty, or NULL. */
 static const char *connect_first_env(const struct conf *conf, const char *const *names)
 {
     for (; *names; names++) {
@@ -20,7 +20,7 @@ static const char *connect_first_env(const struct conf *conf, const char *const 
 
 void connect_options(const struct conf *conf, struct net_options *ret)
 {
-    /* HTTP_PROXY in capitals is left out: a web server sets it from a request header. */
+    /* HTTP_PROXY in upper case is ignored: a web server sets it from a request header. */
     static const char *const plain[] = {"http_proxy", "all_proxy", "ALL_PROXY", NULL};
     static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL};
     static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};

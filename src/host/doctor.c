@@ -84,7 +84,7 @@ static void doctor_confinement(struct doctor *d)
     for (size_t i = 0; i < confine_backend_count; i++) {
         const char *why = "";
 
-        /* One is enough; why there is none takes all of them. */
+        /* One backend is enough; to explain that there is none, all are tested. */
         if (is_none && !confine_works(&confine_backends[i], &why))
             doctor_add(d, HEALTH_WARN, "sandbox", "%s does not work here: %s",
                        confine_backends[i].name, why);
@@ -181,7 +181,7 @@ static void doctor_provider(struct doctor *d, const struct conf *conf, const str
                buf_cstr(&key));
 }
 
-/* Waits for the head of the answer, or the end. */
+/* Waits for the head of the answer, or its end. */
 static int doctor_wait(struct mailbox *mb, struct cancel *cancel, struct net_mail **ret,
                        struct err *err)
 {
@@ -199,7 +199,7 @@ static int doctor_wait(struct mailbox *mb, struct cancel *cancel, struct net_mai
     }
 }
 
-/* The list of models: free of charge, and given only to who has a key, as the call is. */
+/* Requests the list of models: free, and it needs the key like a call. */
 static void doctor_ask_models(const struct provider *p, struct buf *ret_url, struct strv *headers)
 {
     bool is_gemini = p->dialect == &dialect_gemini;
@@ -271,7 +271,7 @@ static int doctor_reach(struct doctor *d, struct net *net, const struct provider
     return rc;
 }
 
-/* What the settings lead to: model, key, network. */
+/* Checks what the settings lead to: model, key, network. */
 static int doctor_ways(struct doctor *d, const struct conf *conf, struct str model,
                        struct cancel *cancel, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * The mode is decided once, because the list of tools must not change: it is the beginning of every
- * request. A session that has told its model of deferred tools stays that way when it is resumed.
+ * The mode is decided only once, because the list of tools, the beginning of every request, must
+ * not change. A session that has told its model about deferred tools keeps them when it is resumed.
  */
 #include "host/extra.h"
 
@@ -124,7 +124,7 @@ struct extra_source *host_extra_source(struct host *h)
     return &h->extra;
 }
 
-/* The model already knows of deferred tools. */
+/* Whether the model already knows about deferred tools. */
 static bool told_before(const struct host *h)
 {
     const struct recall *past = session_recall(h->session);

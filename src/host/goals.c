@@ -1,5 +1,5 @@
 /*
- * goals: the callbacks of struct goal_host, one each. goal/goal.h documents the callers.
+ * goals: the callbacks of struct goal_host. goal/goal.h documents their callers.
  */
 #include "host/goals.h"
 
@@ -32,11 +32,11 @@ struct goals {
     struct goal *goal;
     struct toolbox *judge_tools;
     struct provider judge;
-    char *judge_name; /* what it was chosen by */
+    char *judge_name; /* the setting that chose it */
     struct buf anchor, terms, used;
 
-    struct lock lock;             /* of what follows */
-    struct hook_handler *handler; /* the goal's Stop hook; NULL: none */
+    struct lock lock;             /* guards the fields below */
+    struct hook_handler *handler; /* the goal's Stop hook; or NULL */
 };
 
 static void goals_emit(void *arg, struct event *e)
@@ -62,7 +62,7 @@ static void goals_notify(void *arg, const char *type, struct str message)
 
 /* ---- The Stop hook ---- */
 
-/* Never two: the old one goes first. Those of others are left alone. */
+/* Replaces the old hook. Other hooks are not touched. */
 static void goals_arm(void *arg, struct str objective)
 {
     struct goals *g = arg;
@@ -99,7 +99,7 @@ static bool goals_is_armed(void *arg, struct str objective)
     return is;
 }
 
-/* ---- Who judges ---- */
+/* ---- The judge ---- */
 
 static struct provider *goals_judge(void *arg, struct err *err)
 {
@@ -124,7 +124,7 @@ static struct provider *goals_judge(void *arg, struct err *err)
     return &g->judge;
 }
 
-/* The judge, and the settings that say where it is asked and with which key. */
+/* The judge, and the settings that determine where its requests go and with which key. */
 static void goals_judge_name(void *arg, struct buf *ret)
 {
     struct goals *g = arg;
@@ -144,7 +144,7 @@ static void goals_judge_name(void *arg, struct buf *ret)
         const char *value = conf_env(g->spec.conf, names[i]);
         const char *given = getenv(names[i]);
 
-        /* What tenax was started with is the user's word, not a file's. */
+        /* An argument of the command line is the user's own, unlike a file. */
         if (value && (!given || strcmp(value, given) != 0))
             buf_addf(&all, "%s=%s\n", names[i], value);
     }
@@ -166,12 +166,12 @@ static struct net *goals_net(void *arg)
     return net;
 }
 
-/* ---- The rest ---- */
+/* ---- Other callbacks ---- */
 
 struct agent_names {
-    struct buf *names; /* NULL: not needed */
+    struct buf *names; /* may be NULL */
     size_t count;
-    int64_t began_ms; /* of the newest */
+    int64_t began_ms; /* start of the newest */
 };
 
 static bool add_agent(void *arg, const struct task_view *v)
@@ -190,7 +190,7 @@ static bool add_agent(void *arg, const struct task_view *v)
     return true;
 }
 
-/* Commands in the background, and agents wherever they run. */
+/* Counts background commands and all running agents. */
 static size_t goals_background(void *arg, struct buf *names, int64_t *ret_began_ms)
 {
     struct goals *g = arg;
@@ -225,7 +225,7 @@ static bool goals_has_price(void *arg)
     return model_price_known(&now);
 }
 
-/* The newest goal_status of the transcript, and the goal's terms there. */
+/* Reads the newest goal_status of the transcript, and the goal's terms there. */
 static void read_anchor(struct goals *g)
 {
     const struct load_facts *facts = session_facts(g->spec.session);

@@ -1,6 +1,6 @@
 /*
- * host: the parts of a session, made and kept together. The agent that works with them is
- * host_agent.c. host_new() and host_free() run on one thread; the rest is any thread.
+ * host: creates and connects the parts of a session. host_agent.c has the agent. host_new() and
+ * host_free() run on one thread; the rest is for any thread.
  */
 #include "host/host.h"
 
@@ -62,8 +62,8 @@
 
 /* ---- parts ---- */
 
-/* The tools of the table, and the goal's where a goal can be. The list stays for the whole session
- * (a request's beginning is cached), so plan mode takes none out: there they refuse. */
+/* The tools of the table, and the goal's if goals are possible. The list never changes in a session
+ * (the start of a request is cached), so plan mode does not remove tools: they refuse then. */
 static void host_list_tools(struct host *h)
 {
     bool goals = session_is_kept(h->session) && conf_get_bool(h->conf, "goal.enabled", true);
@@ -156,7 +156,7 @@ static int make_toolbox(struct host *h, struct err *err)
     return 0;
 }
 
-/* Agents ask for it when servers have changed, and each on its own thread. */
+/* Called by agents when servers have changed, on their own threads. */
 int host_make_toolbox(struct host *h, struct err *err)
 {
     int r;
@@ -187,12 +187,12 @@ struct toolbox *host_children_toolbox(struct host *h)
     return box;
 }
 
-/* --tools with names that only Claude Code has: less is offered than was asked for. */
+/* Notes names in --tools that only Claude Code has. */
 static void host_note_missing_tools(const struct host *h, struct strv *ret_notes)
 {
     for (size_t i = 0; i < h->only_tools.len; i++) {
         const char *name = h->only_tools.ptr[i];
-        bool found = str_starts(str_of(name), STR("mcp__")); /* there are no servers yet */
+        bool found = str_starts(str_of(name), STR("mcp__")); /* servers are not connected yet */
 
         for (size_t j = 0; h->tools.ptr[j] && !found; j++)
             found = strcmp(h->tools.ptr[j]->name, name) == 0;
@@ -211,11 +211,11 @@ static void host_make_workspace(struct host *h)
     h->briefing.where = (struct context_spec){
         .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
-    if (past && past->todos.len) /* observers may look before the agent begins */
+    if (past && past->todos.len) /* observers may look before the agent starts */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
 }
 
-/* A session that goes on is in the mode it was in; what lifts all limits must be said each time. */
+/* A resumed session keeps its mode; bypassPermissions must be requested each time. */
 static int host_restore_mode(struct host *h, struct err *err)
 {
     const struct load_facts *facts = session_facts(h->session);
@@ -274,7 +274,8 @@ int host_ask_trust(struct host *h, bool again, struct err *err)
     return trusted;
 }
 
-/* Only if the agent exists: the caller that sets a goal calls host_wake() when all is ready. */
+/* Only if the agent exists: the caller that sets a goal calls host_wake() when everything is ready.
+ */
 static int host_nudge(void *arg, struct err *err)
 {
     struct agent *a = host_running(arg);
@@ -285,7 +286,7 @@ static int host_nudge(void *arg, struct err *err)
     return 0;
 }
 
-/* By the agent's own thread, so it is there. */
+/* Called on the agent's own thread, so the agent exists. */
 static void host_notify(void *arg, const char *type, struct str message)
 {
     struct agent *a = host_running(arg);
@@ -326,8 +327,9 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
     return goals_new(&spec, ret_notes, &h->goals, err);
 }
 
-/* The network, where a model needs it. Its thread loads libcurl at once, and no thread can be
- * started while a library is being loaded: threads needed during that time are started before. */
+/* Starts the network if a model needs it. Its thread loads libcurl at once, and no thread can be
+ * started while a library is loaded: threads that are needed during that time are started before.
+ */
 int host_connect(struct host *h, struct err *err)
 {
     bool for_hooks = h->registry && hook_registry_has_type(h->registry, HANDLER_HTTP);
@@ -335,7 +337,7 @@ int host_connect(struct host *h, struct err *err)
     if (h->net)
         return 0;
     if (!models_need_net(&h->models)) {
-        if (for_hooks) /* which report their own problems */
+        if (for_hooks) /* hooks report the problem themselves */
             h->net = hub_net(h->hub, h->conf, /*err=*/NULL);
         return 0;
     }
@@ -343,10 +345,10 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Prompt and models. Slow work whose result is needed later starts first: git if early, else a test
- * of the sandbox. libcurl is loaded as soon as it is known to be needed; the session is made at the
- * same time, and the wait for libcurl leaves time for the test. Not for a resumed session: it asks
- * git nothing, and threads read its file. An early failure here is tried again on use. */
+/* Reads prompt and models. Slow work whose result is needed later is started first: git if `early`,
+ * else a test of the sandbox. libcurl is loaded as soon as it is known to be needed; the session is
+ * created at the same time. Not for a resumed session, which does not run git and uses threads to
+ * read its file. What fails here is tried again when it is used. */
 static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
                       struct err *err)
 {
@@ -382,8 +384,8 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     return 0;
 }
 
-/* Reports what the settings require and cannot have; other missing parts only where it makes a
- * difference. */
+/* Reports what the settings require but is not available; other missing parts only if it matters.
+ */
 static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 {
     enum permit_mode mode = permit_mode(h->permit);
@@ -436,7 +438,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);
-    if (!h->source) /* once: not for those that take its place */
+    if (!h->source) /* only once, not for sessions that replace it */
         grep_note(h->conf, ret_notes);
     if (!h->source) {
         plugins_note(h->conf, ret_notes);
@@ -454,7 +456,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     return h->only_calls ? 0 : host_start_mcp(h, ret_notes, err);
 }
 
-/* Before the agent takes it over. */
+/* Before the agent takes the conversation. */
 static void host_note_past(struct host *h)
 {
     const struct recall *past = session_recall(h->session);
@@ -471,9 +473,9 @@ static void host_note_past(struct host *h)
     };
 }
 
-/* ---- life ---- */
+/* ---- Creation and release ---- */
 
-/* A title that cannot be had is no reason to have no session. */
+/* A failed title does not prevent the session. */
 static void host_take_name(struct host *h, const char *title, struct strv *ret_notes)
 {
     struct err err = {0};
@@ -563,7 +565,7 @@ void host_free(struct host *h)
         return;
     hub_remove(h->hub, h);
     task_table_listen(h->tasks, /*l=*/NULL);
-    host_end_titling(h); /* it tells the agent what it has cost */
+    host_end_titling(h); /* it books its cost to the agent */
     if (h->goals)
         goal_close(goals_goal(h->goals));
     if (h->runner)
@@ -576,7 +578,7 @@ void host_free(struct host *h)
     definitions_unref(h->types_read);
     inputs_free(h->own_inputs);
     team_free(h->team);
-    /* Verified work stays as it is: a command that would undo it on SIGTERM gets no chance. */
+    /* Verified work must not be changed: a command that would undo it on SIGTERM is killed. */
     if (h->goals && h->workspace && goal_exit_code(goals_goal(h->goals)) == 0)
         background_kill_all(h->workspace);
     conf_unlisten(h->conf, host_may_change, h);
@@ -592,13 +594,14 @@ void host_free(struct host *h)
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
     toolbox_unref(h->all_tools);
-    mcp_free(h->mcp); /* after the rows that name its servers */
+    mcp_free(h->mcp); /* after the rows that use its servers */
     host_free_desk(h);
     strv_release(&h->mcp_told);
     arena_release(&h->mcp_arena);
     vec_release(&h->tools);
     permit_free(h->permit);
-    if (h->workspace) /* its commands use the sandbox, and the session's record holds it still */
+    if (h->workspace) /* its commands use the sandbox, and the session's record still refers to it
+                       */
         workspace_clear(h->workspace);
     sandbox_free(h->sandbox);
     workspace_unref(h->workspace);
@@ -632,7 +635,7 @@ void host_free(struct host *h)
     mem_freep(&h);
 }
 
-/* ---- what others need of it ---- */
+/* ---- Access ---- */
 
 struct inputs *host_inputs(struct host *h)
 {
@@ -644,7 +647,7 @@ const char *host_session(const struct host *h)
     return session_id(h->session);
 }
 
-/* Sessions are filed by their folder; a fork is at home here. */
+/* Sessions belong to their folder; a fork belongs to this one. */
 bool host_other_folder(const struct host *h, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
@@ -724,8 +727,7 @@ struct goal *host_goal(struct host *h)
     return goals_goal(h->goals);
 }
 
-/* Before the first input there is no file yet for the name of a new session: it gets it with that.
- * One that goes on has its file. */
+/* A new session has no file before the first input; the title is written with that. */
 int host_rename(struct host *h, struct str title, struct err *err)
 {
     struct agent *a = host_hold(h);

@@ -1,7 +1,6 @@
 /*
- * The main agent of a host: made with it (host_make_agent()) from parts that outlive it, so that
- * whatever is set has one home; it begins (host_prepare()) with the first input, on the thread that
- * sends it. The rest is any thread.
+ * The main agent of a host. host_make_agent() creates it together with the host; host_prepare()
+ * starts it with the first input, on the sender's thread. The rest is for any thread.
  */
 #include <string.h>
 
@@ -36,10 +35,10 @@
 #include "tasks/definition.h"
 #include "tasks/team/team.h"
 
-/* ---- Built ---- */
+/* ---- Creation ---- */
 
-/* What takes its time, all at once, unless host_begin() has begun it: git works while libcurl is
- * loaded and files are read. */
+/* Runs slow work in parallel, unless host_begin() has started it: git works while libcurl is loaded
+ * and files are read. */
 static int host_gather(struct host *h, struct err *err)
 {
     const struct recall *past = session_recall(h->session);
@@ -56,13 +55,13 @@ static int host_gather(struct host *h, struct err *err)
     return briefing_gather(&h->briefing, past, around, h->cancel, err);
 }
 
-/* No thread can be started before libcurl is loaded (net.h). */
+/* Until libcurl is loaded no thread can be started (net.h). */
 static int host_await_net(struct host *h, struct err *err)
 {
     return h->net && models_need_net(&h->models) ? net_loaded(h->net, err) : 0;
 }
 
-/* How tenax was started, as viewers of transcripts know it. */
+/* How tenax was started, in the form that viewers of transcripts expect. */
 const char *host_entrypoint(const struct host *h)
 {
     const char *said = conf_env(h->conf, "CLAUDE_CODE_ENTRYPOINT");
@@ -78,8 +77,7 @@ struct record *host_record(struct host *h)
                          host_on_trouble, h);
 }
 
-/* The mode of the session from here on, where its file does not record it: a resumed session needs
- * it. */
+/* Records the mode in the transcript if it is not there, for a later resume. */
 static void host_record_mode(struct host *h)
 {
     const struct load_facts *facts = session_facts(h->session);
@@ -92,7 +90,7 @@ static void host_record_mode(struct host *h)
         session_mode(h->session, str_of(now));
 }
 
-/* Its failure is no reason not to work. */
+/* A failure does not prevent the session. */
 static void host_start_log(struct host *h)
 {
     CLEANUP(buf_release) struct buf folder = BUF_INIT(BUF_NO_LIMIT);
@@ -116,7 +114,7 @@ void host_refresh(void *arg)
     host_refresh_mcp(h);
 }
 
-/* What there is of it from the beginning; the rest comes with the first input. */
+/* Creates it with what is known at the start; the rest is set with the first input. */
 void host_make_agent(struct host *h)
 {
     struct provider models[MODELS_MAX] = {{0}};
@@ -175,7 +173,7 @@ void host_make_agent(struct host *h)
         provider_release(&models[i]);
 }
 
-/* Slow preparations, which a session without messages does not need. */
+/* Slow preparations that are not needed for a session without messages. */
 static int host_prepare(struct host *h, struct err *err)
 {
     struct record *record = host_record(h);
@@ -206,11 +204,11 @@ static int host_prepare(struct host *h, struct err *err)
     rest.context = buf_str(&h->opening);
     agent_begin(h->agent, &rest);
     host_adopt_team(h);
-    host_start_log(h); /* which reads the conversation so far */
+    host_start_log(h); /* it reads the conversation so far */
     return 0;
 }
 
-/* The gate is taken when it returns. */
+/* The gate is held on return. */
 static void host_await_held(struct host *h)
 {
     gate_take(&h->gate);
@@ -276,7 +274,7 @@ struct agent *host_running(struct host *h)
     return is_ready ? h->agent : NULL;
 }
 
-/* ---- Spoken to ---- */
+/* ---- Input ---- */
 
 void host_ask_start(struct host *h)
 {
@@ -302,7 +300,7 @@ int host_wake(struct host *h, struct err *err)
     return a ? 0 : -1;
 }
 
-/* The agent that gets this input; NULL: impossible. */
+/* The agent for this input; NULL if it cannot be started. */
 static struct agent *host_listener(struct host *h, const struct agent_input *input, struct err *err)
 {
     struct agent *a;
@@ -448,7 +446,7 @@ void host_write_goal(struct host *h)
 
     if (!goal_has_lines(goal))
         return;
-    a = host_hold(h); /* the thread that prepares the agent makes the record, too */
+    a = host_hold(h); /* the thread that prepares the agent also creates the record */
     record = a ? NULL : host_record(h);
     if (a)
         agent_nudge(a);
@@ -459,7 +457,7 @@ void host_write_goal(struct host *h)
     host_let_go(h);
 }
 
-/* ---- Its model ---- */
+/* ---- The model ---- */
 
 int host_select(struct host *h, struct str want, struct provider *ret, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Tools called without a model, for a host with only_calls: its agent begins with the first call
- * and never has a turn. Any thread.
+ * Tool calls without a model, for a host with only_calls: its agent starts with the first call and
+ * never has a turn. Any thread.
  */
 #include <string.h>
 
@@ -95,7 +95,7 @@ void host_write_tools(struct host *h, struct buf *ret)
     jw_array(&w);
     for (size_t i = 0; i < n; i++)
         write_tool(box, toolbox_find(box, tools[i].name), tools[i].description, &w);
-    for (size_t i = 0; i < h->only_tools.len; i++) { /* what models have another name for */
+    for (size_t i = 0; i < h->only_tools.len; i++) { /* models use other names for these */
         const struct tool_entry *e = toolbox_find(box, str_of(h->only_tools.ptr[i]));
 
         if (e && e->flags & TOOL_HIDDEN && strcmp(e->name, h->only_tools.ptr[i]) == 0)

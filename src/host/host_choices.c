@@ -1,6 +1,6 @@
 /*
- * host_choices: what a session hands to the one that takes its place. The thread that frees the one
- * and makes the other.
+ * host_choices: what a session passes on to the one that replaces it. Runs on the thread that frees
+ * one and creates the other.
  */
 #include "agent/event.h"
 #include "base/err.h"
@@ -8,25 +8,25 @@
 #include "llm/effort.h"
 #include "tasks/agents.h"
 
-#define CHOICES_LEAST_USD 1e-9 /* nothing is left; 0 would be no limit */
+#define CHOICES_LEAST_USD 1e-9 /* stands for nothing left, since 0 means no limit */
 
 struct host_choices {
     enum permit_mode mode;
     enum effort effort;
     enum thinking thinking;
     int64_t thinking_budget;
-    struct buf model; /* empty: as the settings have it */
-    bool is_replaced; /* the prompt */
+    struct buf model; /* empty = as in the settings */
+    bool is_replaced; /* prompt was set */
     struct buf system, appended;
     struct buf schema;
     struct buf types, plan_steps; /* that a client has brought */
     struct strv aliases, skills;
     bool has_skills;
     bool coordinates; /* in coordinator mode */
-    double left_usd;  /* of the budget; 0: there is none */
+    double left_usd;  /* of the budget; 0 = no limit */
 };
 
-/* Of what this session may cost, or next to nothing. */
+/* The rest of the budget, or nearly nothing. */
 static double choices_left(struct host *h)
 {
     double max_usd = spending_max_usd(h->spending);
@@ -87,7 +87,7 @@ void host_choices_freep(struct host_choices **choices)
     mem_freep(&c);
 }
 
-/* The options may have said the same already. */
+/* The options may already say the same. */
 static void choose_prompt(struct host *h, const struct host_choices *c)
 {
     if (c->is_replaced)
@@ -150,7 +150,7 @@ void host_choose(struct host *h, const struct host_choices *c, bool has_own_mode
         return;
     if (c->left_usd > 0)
         spending_limit(h->spending, spending_usd(h->spending, NULL) +
-                                        c->left_usd); /* a fork has cost something already */
+                                        c->left_usd); /* a forked session already has costs */
     choose_brought(h, c);
     if (!has_own_mode) {
         choose_mode(h, c);

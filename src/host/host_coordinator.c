@@ -1,8 +1,8 @@
 /*
- * Coordinator mode: the main agent plans and hands out work, and has no other tools; workers do the
- * work. Here are the switch, the main agent's tools and prompt in this mode, what the model is told
- * about it, and its line in the transcript. A resumed session follows its last line; a new one, the
- * environment.
+ * Coordinator mode: the main agent plans and delegates, and has no other tools; workers do the
+ * work. This file has the switch, the main agent's tools and prompt in this mode, what the model is
+ * told about it, and its line in the transcript. A resumed session follows its last line; a new
+ * one, the environment.
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ static bool wanted_by_environment(const struct conf *conf)
 #define SAYS_ON "Coordinator mode is on: "
 #define SAYS_OFF "Coordinator mode is off: "
 
-/* Whether the model of a resumed session still believes that the mode is on. */
+/* Whether the model of a resumed session was last told that the mode is on. */
 static bool was_told(const struct recall *past)
 {
     struct str rest = past ? buf_str(&past->context) : STR("");
@@ -96,7 +96,8 @@ int host_begin_coordinator(struct host *h, struct strv *ret_notes, struct err *e
     bool was_on = facts && str_is(buf_str(&facts->mode), "coordinator");
     bool on = facts ? was_on : wanted;
 
-    h->told_coordinating = !on && was_told(session_recall(h->session)); /* on: it is told again */
+    h->told_coordinating =
+        !on && was_told(session_recall(h->session)); /* if it is on, the model is told again */
     h->recorded_coordinating = was_on && strcmp(session_source(h->session), "fork") != 0;
 
     if (facts && on)
@@ -124,7 +125,7 @@ void host_record_coordinator(struct host *h)
     h->recorded_coordinating = on;
 }
 
-/* A session that has no file yet writes the line with its first input. */
+/* A session without a file writes the line with its first input. */
 static void record_switch(struct host *h)
 {
     bool is_running = host_hold(h);
@@ -155,7 +156,7 @@ int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox *
     return toolbox_new(&spec, ret, err);
 }
 
-/* Both are kept until the session ends: a request may still use the other one. */
+/* Both prompts are kept until the session ends: a request may still use the other one. */
 struct str host_system(struct host *h)
 {
     struct buf *text = host_coordinates(h) ? &h->coordinator_system : &h->system;
@@ -223,7 +224,7 @@ bool host_coordinator_news(struct host *h, struct buf *ret)
     return true;
 }
 
-/* ---- Switched ---- */
+/* ---- Switching ---- */
 
 int host_set_coordinator(struct host *h, bool on, struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Events in the session's name on their way to the feed, and what is remembered of them. Any
- * thread; nothing here waits except host_emit(), which is the agent's own.
+ * Events of the session on their way to the feed, and what is remembered of them. Any thread;
+ * nothing here waits except host_emit(), which is for the agent.
  */
 #include <string.h>
 
@@ -28,8 +28,8 @@ static void keep_event(struct event **place, struct event *e)
     event_unref(old);
 }
 
-/* The result of a tool that has changed a file says how (structuredPatch); a new file is all of
- * its content. */
+/* Counts lines changed by a tool: its result has a structuredPatch; for a new file its whole
+ * content counts. */
 static void count_lines(const struct event *e, struct host_lines *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -54,7 +54,7 @@ static void count_lines(const struct event *e, struct host_lines *ret)
     }
 }
 
-/* How the session stands: the turns of its main agent. Under the gate. */
+/* Updates the session's state from turns of its main agent. The gate must be held. */
 static void note_turn(struct host *h, struct event *e)
 {
     h->turn = e->turn;
@@ -78,7 +78,7 @@ int64_t host_count_result(struct host *h)
     return index;
 }
 
-/* How the session's MCP servers are now. */
+/* Adds the state of the session's MCP servers. */
 static void say_servers(struct host *h, struct event *e)
 {
     CLEANUP(buf_release) struct buf servers = BUF_INIT((size_t)1 << 20);
@@ -103,7 +103,7 @@ static void say_agents(struct host *h, struct event *e)
     e->agents = arena_str(&e->arena, buf_str(&names));
 }
 
-/* From the threads of agents and of their tools. */
+/* Called on the threads of agents and their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct host *h = arg;
@@ -126,7 +126,7 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
     feed_emit(h->feed, e, cancel);
 }
 
-/* What the host itself has to say. It never waits: it may be said by an observer's own thread. */
+/* An event by the host itself. Never waits, because an observer's own thread may call it. */
 struct event *host_event(struct host *h, int kind)
 {
     struct event *e = event_new((enum event_kind)kind);
@@ -193,7 +193,7 @@ void host_on_waiting(bool waiting, void *arg)
         agent_asks(a, waiting);
     if (waiting)
         e->state = STATE_REQUIRES_ACTION;
-    else /* whether a folder is trusted is asked outside of turns, too */
+    else /* the trust question is asked outside of turns, too */
         e->state = host_in_turn(h) ? STATE_RUNNING : STATE_IDLE;
     feed_emit(h->feed, e, /*cancel=*/NULL);
 }

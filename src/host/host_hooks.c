@@ -1,6 +1,6 @@
 /*
- * What hooks are given of a session and may do to it: the model their questions go to, its title,
- * words for the agent at once, a say in changes of settings.
+ * The host's side of hooks: the model for their questions, the session title, text for the agent,
+ * and blocking of changed settings.
  */
 #include "agent/agent.h"
 #include "agent/hook_sight.h"
@@ -17,7 +17,7 @@
 #include "json/jw.h"
 #include "llm/provider.h"
 
-/* The model that a hook's question goes by, as --model takes it. */
+/* The model for a hook's question, in the form of --model. */
 void host_say_model(void *arg, struct buf *ret)
 {
     models_want(&((struct host *)arg)->models, ret);
@@ -30,7 +30,7 @@ void host_say_title(void *arg, struct buf *ret)
     session_name(h->session, ret);
 }
 
-/* By a hook. */
+/* Called by a hook. */
 void host_take_title(void *arg, struct str title)
 {
     struct host *h = arg;
@@ -40,7 +40,7 @@ void host_take_title(void *arg, struct str title)
         log_debug("host", "a hook's title: %s", err.text);
 }
 
-/* A hook in the background has something to say. */
+/* A background hook has text for the model. */
 static void host_hear_hook(void *arg, struct str text)
 {
     struct agent *a = host_running(arg);
@@ -49,7 +49,7 @@ static void host_hear_hook(void *arg, struct str text)
         agent_notify(a, INPUT_BY_HOOK, /*id=*/STR(""), text, /*wake=*/true);
 }
 
-/* Progress of a hook in the background. It never waits for observers. */
+/* Reports progress of a background hook; never waits for observers. */
 static void host_see_hook(void *arg, const struct hook_news *news)
 {
     struct agent *a = host_running(arg);

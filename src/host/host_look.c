@@ -1,6 +1,6 @@
 /*
- * Facts about a session: what fills its window, which files instruct it, the conversation so far.
- * Read from data that any thread may read (settings, files, the agent's counters), so that the
+ * Facts about a session: what fills its window, its instruction files, the conversation so far.
+ * Uses only data that any thread may read (settings, files, the agent's counters), so that the
  * caller does not wait for the agent. Any thread.
  */
 #include <math.h>
@@ -48,7 +48,7 @@ int host_instructions(struct host *h, struct cancel *cancel, struct instructions
     return context_instructions(&spec, cancel, ret, err);
 }
 
-/* What the provider has counted, as far as it is known. */
+/* As counted by the provider, if known. */
 static int64_t host_used(struct host *h)
 {
     return agent_context_tokens(h->agent);
@@ -82,7 +82,7 @@ int host_fill(struct host *h, struct cancel *cancel, struct host_fill *ret, stru
     gate_take(&h->gate);
     ret->tools = (int64_t)(toolbox_bytes(h->toolbox) / ROOM_TOKEN_BYTES);
     gate_give(&h->gate);
-    /* Estimates of the parts must not say more than the provider has counted for the whole. */
+    /* The estimated parts must not exceed the provider's total. */
     rest = ret->system + ret->tools + ret->instructions;
     if (ret->used && rest > ret->used) {
         ret->system = ret->system * ret->used / rest;
@@ -112,7 +112,7 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
     return rc;
 }
 
-/* Not while another thread does the same for an agent in the making. */
+/* Not while another thread does the same to start the agent. */
 static int look_connect(struct host *h, struct err *err)
 {
     int rc;
@@ -123,8 +123,8 @@ static int look_connect(struct host *h, struct err *err)
     return rc;
 }
 
-/* The agent records the cost of a session, and starts for that: otherwise a process that does no
- * more would lose it. */
+/* The agent records the session's cost and is started for that; otherwise the cost would be lost if
+ * the process does nothing else. */
 static void look_paid(struct host *h)
 {
     (void)host_agent(h, /*err=*/NULL);

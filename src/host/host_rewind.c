@@ -1,9 +1,9 @@
 /*
- * Going back in a session that is open.
+ * Rewinds an open session.
  *
- * The conversation goes back on the agent's own thread, between two turns: its new state is read
- * from the file the way a resumed session reads it, so both see the same. Files may be restored
- * while a turn runs; then the line that records it stands beside the conversation.
+ * The conversation is rewound on the agent's own thread between two turns: its new state is loaded
+ * from the file as for a resumed session, so that both are the same. Files may be restored while a
+ * turn runs; the line that records it is then outside of the conversation.
  */
 #include "agent/agent.h"
 #include "agent/recall.h"
@@ -14,7 +14,7 @@
 #include "host/session.h"
 
 struct going_back {
-    struct agent_rewind order; /* first: the agent gives it back */
+    struct agent_rewind order; /* must be first: the agent returns it */
     struct host *host;
     struct session_rewind what;
     struct session_rewound done;
@@ -82,10 +82,10 @@ static struct going_back *going_back_new(struct host *h, const struct host_rewin
     return b;
 }
 
-/* Files, on this thread: while a turn runs, or before there is an agent. */
+/* Restores files on this thread: while a turn runs, or before there is an agent. */
 static int host_rewind_files_now(struct host *h, struct going_back *b, struct err *err)
 {
-    struct agent *a = host_hold(h); /* the thread that prepares the agent makes the record, too */
+    struct agent *a = host_hold(h); /* the thread that prepares the agent also creates the record */
     int rc;
 
     b->what.moves = !a;
@@ -102,7 +102,7 @@ int host_rewind_plan(struct host *h, const struct host_rewind *what, struct rewi
     return session_rewind_plan(h->session, &where, h->cancel, ret, err);
 }
 
-/* The agent whose conversation goes back. It is not made for a place that is not there. */
+/* The agent to rewind. It is not started if the point does not exist. */
 static struct agent *host_agent_to_rewind(struct host *h, const struct host_rewind *what,
                                           struct err *err)
 {

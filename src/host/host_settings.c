@@ -28,7 +28,7 @@ void host_reload(struct host *h)
     reload_look(h->reload);
 }
 
-/* Their servers end at once; those of new ones start with the next session. */
+/* Their servers end at once; those of new plugins start with the next session. */
 static void stop_servers(struct host *h, const struct plugins *now)
 {
     for (size_t i = 0; h->mcp && i < mcp_count(h->mcp); i++) {
@@ -75,7 +75,7 @@ int host_lay_over(struct host *h, const struct json *settings, struct err *err)
     CLEANUP(provider_release) struct provider p = {0};
     struct str model = json_get_str(settings, "model");
 
-    /* Looked for first: one that cannot be had changes nothing. */
+    /* Selected first: on failure nothing changes. */
     if (model.len && host_select(h, model, &p, err) < 0)
         return -1;
     if (reload_lay_over(h->reload, settings, err) < 0)
@@ -95,7 +95,7 @@ static void host_tell_folder(struct host *h, const char *folder, const char *sou
 {
     struct agent *a = NULL;
 
-    /* They are the agent's to run; it is not made for nothing. */
+    /* The agent runs them; it is not started without need. */
     if (hooks_want(h->hooks, HOOK_DIRECTORY_ADDED, str_of(source)))
         a = host_agent(h, /*err=*/NULL);
     if (a)

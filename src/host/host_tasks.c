@@ -1,7 +1,6 @@
 /*
- * What the session makes of its tasks: their events go into the feed, and a notification becomes
- * input of the agent that started the task, or of the nearest one above it that is still there. Any
- * thread.
+ * The session's tasks: their events go to the feed, and a notification becomes input of the agent
+ * that started the task, or of its nearest ancestor that still exists. Any thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -86,8 +85,8 @@ static void tasks_notify(void *arg, const char *owner, const struct task_view *v
 
 /* ---- Agents ---- */
 
-/* The type that the session itself is of: --agent or the setting, else what a resumed session was.
- */
+/* The agent type of the session itself: from --agent or the setting, else that of the resumed
+ * session. */
 static struct str own_type(struct host *h, bool *ret_restored)
 {
     const struct load_facts *facts = session_facts(h->session);
@@ -339,7 +338,7 @@ void host_listen_tasks(struct host *h)
     task_table_listen(h->tasks, &listener);
 }
 
-/* A run without a user in front of it ends when its agents have. */
+/* A headless run ends when its agents have ended. */
 bool host_awaits_tasks(void *arg)
 {
     struct host *h = arg;

@@ -1,6 +1,6 @@
 /*
- * The session's team and its place in the house: what tasks/team/team.h needs of the main agent,
- * the hooks and those who look on. Callbacks; any thread.
+ * The host's side of the session's team: what tasks/team/team.h needs of the main agent, hooks and
+ * observers. Callbacks; any thread.
  */
 #include "agent/agent.h"
 #include "base/err.h"
@@ -34,7 +34,7 @@ static int ask_hooks(void *arg, const char *agent, const char *event, struct str
     return children_ask_hooks(h->children, agent, event, members, h->cancel, ret_reason, err);
 }
 
-/* A run that has waited for the last member looks again. */
+/* A run that waits for the last member checks again. */
 static void on_change(void *arg)
 {
     struct host *h = arg;

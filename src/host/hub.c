@@ -1,5 +1,5 @@
 /*
- * hub: a table under a gate. Nothing is called with the gate held.
+ * hub: a table guarded by a gate. Nothing is called with the gate held.
  */
 #include "host/hub.h"
 
@@ -15,7 +15,7 @@
 #include "sync/crew.h"
 #include "sync/thread.h"
 
-/* A network thread and what it was begun with. */
+/* A network thread and its options. */
 struct hub_net {
     struct net *net;
     char *ca_file, *proxy, *plain_proxy, *no_proxy; /* NULL: as in struct net_options */
@@ -30,9 +30,9 @@ struct hub_session {
 
 struct hub {
     struct crew *crew;
-    struct gate gate; /* of what follows */
+    struct gate gate; /* guards the fields below */
     VEC(struct hub_net) nets;
-    bool is_connecting; /* another thread is making one */
+    bool is_connecting; /* another thread is starting one */
     VEC(struct hub_session) sessions;
 };
 
@@ -82,7 +82,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* The gate is held. */
+/* The gate must be held. */
 static struct net *find_net(const struct hub *hub, const struct net_options *want)
 {
     VEC_EACH(&hub->nets, n) {
@@ -125,7 +125,7 @@ struct net *hub_net(struct hub *hub, const struct conf *conf, struct err *err)
 
 /* ---- Sessions ---- */
 
-/* The gate is held. h NULL: by the id. */
+/* The gate must be held. h NULL = search by id. */
 static struct hub_session *find_session(const struct hub *hub, const struct host *h,
                                         struct str session)
 {

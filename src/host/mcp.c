@@ -1,7 +1,7 @@
 /*
- * The servers are started when the session is put together and end with it. Their tools are put
- * into the toolbox before the first turn; what connects or changes later waits for the next turn,
- * because a list of tools that changes in the middle of one would cost the provider's cache.
+ * MCP servers are started when the session is created and end with it. Their tools are added to the
+ * toolbox before the first turn; servers that connect or change later wait for the next turn,
+ * because a list of tools that changes during a turn would invalidate the provider's cache.
  */
 #include "host/mcp.h"
 
@@ -26,7 +26,7 @@
 #include "net/net.h"
 #include "store/store.h"
 
-#define HOST_MCP_WAIT_MS 5000 /* for servers to connect before the first request of a run */
+#define HOST_MCP_WAIT_MS 5000 /* for servers to connect before a run's first request */
 
 static int64_t wait_ms(const struct host *h)
 {
@@ -78,7 +78,7 @@ static bool needs_net(const struct mcp_servers *servers)
     return false;
 }
 
-/* Servers that are not started and why, once. */
+/* Reports servers that are not started and why, once. */
 static void note_servers(struct host *h, struct strv *ret_notes)
 {
     const struct mcp *m = h->mcp;
@@ -172,8 +172,8 @@ int host_add_plugin_servers(struct host *h, struct err *err)
     return 0;
 }
 
-/* Whether the first request waits for servers: where their tools are part of it and not known from
- * the last time, and no user at a terminal would have to wait. */
+/* Whether the first request waits for servers: if their tools are part of it and not known from the
+ * last time, and no user at a terminal would have to wait. */
 static bool awaits_servers(struct host *h)
 {
     if (h->is_interactive)
@@ -202,11 +202,12 @@ void host_await_mcp(struct host *h)
         mcp_wait(h->mcp, wait_ms(h), h->cancel);
     host_extra_decide(h);
     h->mcp_seen = mcp_version(h->mcp);
-    (void)host_make_toolbox(h, /*err=*/NULL); /* else the one without them stays */
+    (void)host_make_toolbox(
+        h, /* on failure the one without them stays */ NULL); /* else the one without them stays */
 }
 
-/* On an agent's thread, between steps. Tools that are part of the request only change between two
- * turns. */
+/* Called on an agent's thread between steps. Tools that are part of the request change only between
+ * two turns. */
 void host_refresh_mcp(struct host *h)
 {
     uint64_t version = h->mcp ? mcp_version(h->mcp) : 0;

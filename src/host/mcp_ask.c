@@ -1,8 +1,8 @@
 /*
- * A form is a question like any other. A page is opened only after the user has agreed, and where
- * the server waits for it, the user says when it is done, unless the server says so first. A model
- * is asked only at a terminal, by a small model, so often at most, without tools and without
- * anything of the conversation.
+ * Requests of MCP servers to the user. A form is a question like any other. A page is opened only
+ * after the user has agreed; if the server waits for it, the user says when it is done, unless the
+ * server does so first. A model is asked only at a terminal: a small one, a limited number of
+ * times, without tools and without the conversation.
  */
 #include "host/mcp_ask.h"
 
@@ -32,9 +32,9 @@
 #define SAMPLE_TOKENS 4096
 #define SAMPLE_TEXT ((size_t)1 << 20)
 #define OPEN_MS 20000
-#define PAGES_MAX 1000 /* that are remembered as done */
+#define PAGES_MAX 1000 /* remembered as done */
 
-/* A page that is waited for. */
+/* A page that a server waits for. */
 struct page {
     struct str id;
     struct cancel *done;
@@ -43,7 +43,7 @@ struct page {
 struct mcp_desk {
     struct gate gate;
     VEC(struct page *) pages;
-    struct strv done;     /* pages that were done before anybody waited for them */
+    struct strv done;     /* pages that were done before anyone waited for them */
     struct strv samplers; /* servers that may ask a model in this session */
     unsigned samples;
 };
@@ -93,7 +93,7 @@ void host_mcp_roots(void *arg, struct strv *ret)
 
 /* ---- Forms and pages ---- */
 
-/* Nothing that a browser would run or read on this machine. */
+/* Only URLs that a browser does not run or read from this machine. */
 static bool is_page(struct str text)
 {
     struct url url;
@@ -144,7 +144,7 @@ static bool is_accepted(struct str answer)
            str_is(json_get_str(root, "action"), "accept");
 }
 
-/* At a terminal the page is opened here; other front ends do it themselves. */
+/* At a terminal tenax opens the page; other front ends do so themselves. */
 static void open_page(struct host *h, struct str url, struct cancel *cancel)
 {
     const char *said = conf_env(h->conf, "BROWSER");
@@ -162,7 +162,7 @@ static void open_page(struct host *h, struct str url, struct cancel *cancel)
     }
     strv_add(&argv, url);
     spec.argv = (const char *const *)strv_get(&argv);
-    (void)proc_run(&spec, cancel, &result, NULL); /* the address was shown, too */
+    (void)proc_run(&spec, cancel, &result, NULL); /* failure is fine: the URL is shown, too */
     proc_result_release(&result);
 }
 
@@ -230,7 +230,7 @@ static enum page_choice ask_whether_done(struct host *h, const char *server, str
                                                                  : PAGE_SKIP;
 }
 
-/* False: the user does not wait for it. */
+/* False if the user does not want to wait. */
 static bool await_page(struct host *h, const char *server, const struct json *params,
                        struct cancel *cancel)
 {

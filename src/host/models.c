@@ -1,5 +1,6 @@
 /*
- * models: a list made once, and a name that may change. Nothing here talks to a provider.
+ * models: a list that is built once, and the name of the model in use, which may change. No
+ * requests to providers.
  */
 #include "host/models.h"
 
@@ -69,7 +70,7 @@ static int models_add(struct models *m, const struct conf *conf, struct str want
     return 0;
 }
 
-/* A cap that cannot be kept is refused before anything is sent. */
+/* Checks before any request whether a cost limit can be enforced. */
 static int models_check_prices(const struct models *m, struct err *err)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -115,7 +116,7 @@ int models_choose(struct models *m, const struct conf *conf, struct str want, do
     return max_usd > 0 ? models_check_prices(m, err) : 0;
 }
 
-/* Whether the requests of the dialect tell such a model how many tokens it may think. */
+/* Whether the dialect's requests give such a model a token budget for thinking. */
 static bool models_by_budget(const struct provider *p)
 {
     if (p->dialect == &dialect_openai_responses)
@@ -156,7 +157,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Whether two names differ in their numbers only: versions come and go, and are no mistakes. */
+/* Whether two names differ only in digits: a different version is not a misspelling. */
 static bool models_same_letters(struct str a, struct str b)
 {
     for (;;) {
@@ -173,7 +174,7 @@ static bool models_same_letters(struct str a, struct str b)
     }
 }
 
-/* Names that are far from all others are not reported: they may be custom models. */
+/* Names that resemble no other are not reported: they may be custom models. */
 static void models_note_name(const char *key, struct str name, struct strv *ret_notes)
 {
     size_t slash = str_chr(name, '/');
@@ -249,7 +250,8 @@ void models_want(struct models *m, struct buf *ret)
 {
     lock_take(&m->lock);
     buf_addf(ret, "%s/", m->provider);
-    buf_adds(ret, m->list[0].scenario ? m->list[0].scenario : m->name); /* which finds it again */
+    buf_adds(ret, m->list[0].scenario ? m->list[0].scenario
+                                      : m->name); /* can be used to select it again */
     lock_give(&m->lock);
 }
 

@@ -1,5 +1,5 @@
 /*
- * project: names of folders, and their end. Any thread.
+ * project: names of folders, and deleting them. Any thread.
  */
 #include "host/project.h"
 
@@ -32,7 +32,7 @@ static void add_base36(struct buf *out, uint64_t n)
         buf_addc(out, digits[--len]);
 }
 
-/* Counted in UTF-16 units, because those who invented the keys do. */
+/* Lengths are in UTF-16 units, for compatibility with other programs. */
 void project_key(struct str dir, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
@@ -77,7 +77,7 @@ void project_forget(const char *session_dir)
     DIR *d = opendir(outputs);
 
     for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d))
-        (void)unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." are no files */
+        (void)unlinkat(dirfd(d), e->d_name, 0); /* fails for "." and ".." */
     if (d)
         closedir(d);
     (void)rmdir(outputs);

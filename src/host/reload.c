@@ -1,6 +1,6 @@
 /*
- * reload: one thread at a time looks and replaces; others wait for it, so that no thread continues
- * by rules that are about to go. Any thread.
+ * reload: one thread at a time checks and replaces; others wait for it, so that none continues with
+ * outdated rules. Any thread.
  */
 #include "host/reload.h"
 
@@ -22,14 +22,14 @@
 
 struct reload {
     struct reload_spec spec;
-    struct gate gate; /* of busy */
+    struct gate gate; /* guards busy */
     bool busy;
-    void (*also)(void *arg); /* NULL: nothing */
+    void (*also)(void *arg); /* may be NULL */
     void *also_arg;
     void (*also_release)(void *arg);
-    unsigned version;  /* of the settings that count here */
-    bool is_kept_back; /* a change waits for the end of a goal, which was reported */
-    char said[sizeof(((struct err *)NULL)->text)]; /* the last error, so that it is reported once */
+    unsigned version;  /* of the settings in effect */
+    bool is_kept_back; /* a change waits for the end of a goal, and was reported */
+    char said[sizeof(((struct err *)NULL)->text)]; /* the last error, to report it only once */
 };
 
 struct reload *reload_new(const struct reload_spec *spec)
@@ -85,7 +85,7 @@ static void reload_hooks(struct reload *r, struct strv *ret_notes)
     hook_registry_free(fresh);
 }
 
-/* Copies the settings again where they were copied. */
+/* Applies the settings to everything that has a copy of them. */
 static void reload_apply(struct reload *r, struct strv *ret_notes)
 {
     CLEANUP(strv_release) struct strv env = STRV_INIT;
@@ -104,7 +104,8 @@ static void reload_refresh(struct reload *r)
     struct err err = {0};
     int changed = conf_refresh(r->spec.conf, &notes, &err);
 
-    if (changed >= 0 && conf_version(r->spec.conf) != r->version) { /* also by another session */
+    if (changed >= 0 &&
+        conf_version(r->spec.conf) != r->version) { /* possibly changed by another session */
         r->version = conf_version(r->spec.conf);
         reload_apply(r, &notes);
         r->said[0] = '\0';
@@ -122,7 +123,7 @@ static bool reload_is_frozen(struct reload *r)
     return r->spec.is_frozen && r->spec.is_frozen(r->spec.frozen_arg);
 }
 
-/* A goal runs: reports once that something has changed. */
+/* A goal runs: reports once that settings have changed. */
 static void reload_keep_back(struct reload *r)
 {
     struct err err = {0};

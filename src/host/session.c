@@ -1,5 +1,5 @@
 /*
- * session: found, held, read. Runs on the thread that makes the host.
+ * session: finds, locks and loads it. Runs on the thread that creates the host.
  */
 #include "host/session.h"
 
@@ -40,28 +40,28 @@
 
 struct session {
     const struct conf *conf;
-    struct cancel *cancel; /* of the process */
+    struct cancel *cancel; /* the process's */
     char id[ID_UUID_LEN + 1];
-    char forked_from[ID_UUID_LEN + 1]; /* "": from nothing of ours */
+    char forked_from[ID_UUID_LEN + 1]; /* "" = not a fork of ours */
     char *path, *folder;
     const char *source;
     void (*on_wait)(const char *text);
     bool is_kept;
-    bool made_folder; /* not kept, and not there before: goes with us */
+    bool made_folder; /* not saved and newly created: removed at the end */
     struct hold *hold;
     struct load *load;
     struct recall recall;
     bool is_recalled;
-    struct buf seed; /* of a fork */
+    struct buf seed; /* lines of a fork */
     struct file_changes changes;
     struct record *record;
-    struct sweep *sweep; /* of old sessions, once a day */
+    struct sweep *sweep; /* deletes old sessions, once a day */
 
-    struct lock naming; /* of what follows */
-    bool is_named;      /* a name was set since it was opened */
-    struct buf title;   /* for when it begins; empty: none */
-    struct buf name;    /* given since it was opened; empty: none */
-    struct buf ai_name; /* made by a model since then; empty: none */
+    struct lock naming; /* guards the fields below */
+    bool is_named;      /* a title was set since it was opened */
+    struct buf title;   /* for the start; or empty */
+    struct buf name;    /* set since it was opened; or empty */
+    struct buf ai_name; /* made by a model since then; or empty */
 };
 
 void session_free(struct session *s)
@@ -86,7 +86,7 @@ void session_free(struct session *s)
     mem_freep(&s);
 }
 
-/* ---- Which ---- */
+/* ---- Selection ---- */
 
 /* "…/projects/<key>/<id>" and the same with ".jsonl". */
 static void session_place(struct session *s)
@@ -100,7 +100,7 @@ static void session_place(struct session *s)
     s->path = mem_dup(path.ptr, path.len);
 }
 
-/* The resumed file: its folder is beside it, wherever that is. */
+/* Uses the resumed file; the session's folder is next to it, wherever that is. */
 static int session_adopt(struct session *s, const char *path, struct err *err)
 {
     struct str name = str_of(path_base(path));
@@ -153,11 +153,11 @@ static int session_new(struct session *s, const char *id, struct err *err)
     s->made_folder = !file_exists(s->folder);
     if ((id && session_check_unused(s, err) < 0) || session_hold(s, err) < 0)
         return -1;
-    /* Again: another process with the same id may have come and gone since. */
+    /* check again: another process may have used the id in the meantime */
     return id ? session_check_unused(s, err) : 0;
 }
 
-/* ---- Going on ---- */
+/* ---- Resuming ---- */
 
 bool session_resumes(const struct session_spec *spec)
 {
@@ -181,7 +181,7 @@ static int check_spec(const struct session_spec *spec, struct err *err)
     return 0;
 }
 
-/* Whether a goal of the session is kept below goals/. */
+/* Whether a goal of the session is stored below goals/. */
 static bool session_has_goal(const struct session *s, const char *id)
 {
     CLEANUP(mem_freep) char *goals = path_join(conf_home(s->conf), "goals");
@@ -200,8 +200,8 @@ static bool session_has_goal(const struct session *s, const char *id)
     return has;
 }
 
-/* A session's folder whose transcript was removed. want: the beginning of its id; empty: the newest
- * one. False: there is none. */
+/* Finds a session's folder whose transcript was deleted. want: the start of its id; empty = the
+ * newest. False if there is none. */
 static bool session_find_folder(const struct session *s, struct str project, struct str want,
                                 struct buf *ret_path)
 {
@@ -271,7 +271,7 @@ static int session_find_past(const struct session *s, const struct session_spec 
     return session_begin_anew(buf_cstr(ret_path), ret_notes, err);
 }
 
-/* What tools have done to files so far. */
+/* Loads the changes that tools have made to files. */
 static int session_read_changes(struct session *s, struct err *err)
 {
     const struct load_facts *facts = load_facts(s->load);
@@ -316,7 +316,7 @@ static int session_read(struct session *s, const char *path, const struct sessio
     return session_read_changes(s, err);
 }
 
-/* What waits for its turn is the old session's, and is sent there. */
+/* Waiting input belongs to the old session and is sent there. */
 static void session_leave_queue(struct session *s)
 {
     VEC_EACH(&s->recall.queued, in) {
@@ -325,8 +325,7 @@ static void session_leave_queue(struct session *s)
     s->recall.queued.len = 0;
 }
 
-/* A file of any name may be read; only beside one that is named as ours are kept files looked for.
- */
+/* Any file may be forked; saved files are looked for only beside one with a session's name. */
 static int session_fork(struct session *s, const char *path, struct err *err)
 {
     CLEANUP(mem_freep) char *folder = NULL;
@@ -340,8 +339,8 @@ static int session_fork(struct session *s, const char *path, struct err *err)
     return file_history_copy(folder, s->folder, err);
 }
 
-/* Found and held. Held before it is read: what another process adds would be missing. The newest
- * session that is in use is not the one that --continue means. */
+/* Finds and locks a session. Locks it before reading, since another process could add lines.
+ * --continue skips a session that is in use. */
 static int session_take_past(struct session *s, const struct session_spec *spec,
                              struct cancel *cancel, struct strv *ret_notes, struct buf *ret_path,
                              struct err *err)
@@ -411,7 +410,7 @@ int session_open(const struct conf *conf, const struct session_spec *spec, struc
     return 0;
 }
 
-/* ---- What others need ---- */
+/* ---- Access ---- */
 
 const char *session_id(const struct session *s)
 {
@@ -484,7 +483,7 @@ static enum transcript_sync session_sync(const struct conf *conf)
     return str_is(how, "never") ? SYNC_NEVER : SYNC_TURN;
 }
 
-/* What it was to be called before there was anything to write it into is its name from here on. */
+/* Applies the title that was chosen before there was a file to write it to. */
 static void session_take_title(struct session *s)
 {
     CLEANUP(buf_release) struct buf title = BUF_INIT(BUF_NO_LIMIT);
@@ -570,7 +569,8 @@ void session_agent_type(struct session *s, struct str name)
 void session_coordinator(struct session *s, bool on)
 {
     if (s->record)
-        (void)record_coordinator(s->record, on, /*err=*/NULL); /* the mode counts all the same */
+        (void)record_coordinator(
+            s->record, on, /* the mode applies anyway */ NULL); /* the mode counts all the same */
 }
 
 int session_check_title(struct str title, struct err *err)
@@ -647,7 +647,7 @@ void session_ai_title(struct session *s, struct str title)
     (void)record_ai_title(s->record, title, /*err=*/NULL); /* not worth failing for */
 }
 
-/* ---- Going back ---- */
+/* ---- Rewinding ---- */
 
 static int session_find_place(struct session *s, const struct session_rewind *what,
                               struct cancel *cancel, struct rewind **ret,

@@ -1,5 +1,6 @@
 /*
- * trust: the store's rows and Claude Code's state file, asked from the folder upwards. Any thread.
+ * trust: looks answers up in the store and in Claude Code's state file, from the folder upwards.
+ * Any thread.
  */
 #include "host/trust.h"
 
@@ -28,8 +29,7 @@ void trust_answer_release(struct trust_answer *a)
     buf_release(&a->dir);
 }
 
-/* `projects` of Claude Code's state, or NULL. It is not our file: an error in it is no reason to
- * stop. */
+/* `projects` of Claude Code's state, or NULL. It is not our file, so errors in it are ignored. */
 static const struct json *trust_read_claudes(const struct conf *conf, struct arena *arena)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(TRUST_MAX_STATE);
@@ -41,7 +41,7 @@ static const struct json *trust_read_claudes(const struct conf *conf, struct are
 
     if (!conf_get_bool(conf, "claudeCompat", true))
         return NULL;
-    /* Beside its folder, or in the one that is named in its place. */
+    /* Next to Claude's folder, or inside the one that replaces it. */
     path = path_join(is_moved ? conf_claude_home(conf) : conf_user_home(conf), ".claude.json");
     if (file_slurp(path, TRUST_MAX_STATE, &text, &err) < 0 ||
         json_parse_copy(arena, buf_str(&text), &root, /*ret_info=*/NULL, &err) < 0) {

@@ -1,6 +1,6 @@
 /*
- * watch: a list of paths with how each was found last. Made anew with every look, because hooks
- * come and go with the settings; what stays on it keeps its state. Any thread.
+ * watch: a list of paths with their last known state. Rebuilt at every check, because hooks change
+ * with the settings; paths that stay on it keep their state. Any thread.
  */
 #include "host/watch.h"
 
@@ -75,7 +75,7 @@ static bool is_name(struct str s)
     return s.len && !memchr(s.ptr, '\0', s.len) && strcspn(s.ptr, "*?()[]{}^$+\\|") >= s.len;
 }
 
-/* The names in matchers. False: no hook watches files at all. */
+/* The names in matchers. False if no hook watches files. */
 static bool watch_names(const struct watch *w, struct strv *ret)
 {
     CLEANUP(hook_set_unrefp) const struct hook_set *set = hook_registry_get(w->hooks);
@@ -109,7 +109,7 @@ static void watched_find(const char *path, struct watched *ret)
     ret->inode = st.st_ino;
 }
 
-/* NULL: it is as it was. */
+/* NULL if it has not changed. */
 static const char *watched_event(const struct watched *was, const struct watched *is)
 {
     if (was->is_there != is->is_there)
@@ -130,7 +130,7 @@ static const struct watched *watched_in(const watched_vec *files, const char *pa
     return NULL;
 }
 
-/* Lock held. Pairs of path and event into ret_news. */
+/* The lock must be held. Adds pairs of path and event to ret_news. */
 static void watch_compare(struct watch *w, const struct strv *names, struct strv *ret_news)
 {
     watched_vec now = VEC_INIT;

@@ -1,6 +1,6 @@
 /*
- * event_line: one function per kind of event that has more to it than ids. Pure except for the
- * start of the running step. The log's thread.
+ * event_line: one function per kind of event that has more than ids. Pure except for the start of
+ * the running step. Runs on the log's thread.
  */
 #include "host/events/event_line.h"
 
@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 
-#define LINE_MAX_ID 128 /* bytes of an id or a name: others choose them */
+#define LINE_MAX_ID 128 /* bytes of an id or name chosen by others */
 
 static void put_id(struct jw *w, const char *key, struct str id)
 {
@@ -191,7 +191,7 @@ static void put_pace(struct jw *w, const struct turn_pace *p)
     jw_ki64(w, "hook_ms", p->hook_ms);
 }
 
-/* Figures and words of ours as they are; of everything else how much there is of it. */
+/* Numbers and our own keywords unchanged; of everything else only the size. */
 static void put_goal_member(struct jw *w, const struct json *member)
 {
     static const char ours[] = "goal_id status from to by via who phase on code which action "

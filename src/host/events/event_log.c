@@ -1,9 +1,8 @@
 /*
- * event_log: takes events as they come and appends their lines, many in one write. The log's own
- * thread does all of it.
+ * event_log: takes events and appends their lines, many in one write, on the log's own thread.
  *
- * Its writes are not those of base/disk.h: a log is nothing that must not be lost, and a thread
- * beside the others would make the numbers of those writes depend on chance.
+ * It does not use base/disk.h for writing: a log may be lost, and writes of a parallel thread would
+ * make the numbers of test points nondeterministic.
  */
 #include "host/events/event_log.h"
 
@@ -24,10 +23,10 @@
 #include "sync/mailbox.h"
 #include "sync/thread.h"
 
-#define LOG_MAX_LINES ((size_t)1 << 20) /* bytes that wait to be written */
-#define LOG_GATHER_MS 10                /* a few quick steps are written at once */
+#define LOG_MAX_LINES ((size_t)1 << 20) /* waiting bytes */
+#define LOG_GATHER_MS 10                /* events of a few quick steps are written together */
 
-/* Events worth a switch of threads; all others come along with them. */
+/* Events that wake the thread; others are taken along. */
 #define LOG_WAKES                                                                                  \
     (EVENT_BIT(EVENT_TURN_STARTED) | EVENT_BIT(EVENT_STEP_DONE) | EVENT_BIT(EVENT_TOOL_STARTED) |  \
      EVENT_BIT(EVENT_RETRY) | EVENT_BIT(EVENT_TURN_DONE))
@@ -39,15 +38,15 @@ struct event_log {
     char *session, *path, *older;
     size_t max_bytes;
 
-    /* The thread's. */
+    /* The thread's fields. */
     struct observer *observer;
     struct event_line line;
     struct buf lines;
     int fd;
     size_t size;
-    bool began; /* a turn did */
-    /* Numbers of events: the first that is not in the file (0: all are), the first in `lines`, the
-     * last that was taken. */
+    bool began; /* a turn has started */
+    /* Event numbers: the first one missing in the file (0 = none), the first one in `lines`, the
+     * last one taken. */
     uint64_t lost, waiting, taken;
 };
 
@@ -79,7 +78,7 @@ static int log_open(struct event_log *l)
         return -1;
     }
     l->size = (size_t)st.st_size;
-    /* A process was killed in the middle of a line. */
+    /* a process was killed in the middle of a line */
     if (st.st_size > 0 && pread(l->fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
         buf_insert(&l->lines, 0, STR("\n"));
     return 0;
@@ -92,7 +91,7 @@ static void log_close(struct event_log *l)
     l->fd = -1;
 }
 
-/* A file with room. */
+/* Opens a file with room. */
 static int log_make_room(struct event_log *l)
 {
     if (log_open(l) < 0)
@@ -105,7 +104,7 @@ static int log_make_room(struct event_log *l)
     return log_open(l);
 }
 
-/* All or, as far as we can tell, nothing: a line that went in partly is closed by the next open. */
+/* Writes all or nothing; if a line was written partly, the next open completes it. */
 static int log_put(struct event_log *l)
 {
     struct str bytes;
@@ -148,7 +147,7 @@ static void log_event(struct event_log *l, const struct event *e)
         l->waiting = e->seq;
     if (l->lines.len < LOG_MAX_LINES / 2)
         event_line_write(&l->line, e, &l->lines);
-    else if (!l->lost) /* much before the first turn */
+    else if (!l->lost) /* many events before the first turn */
         l->lost = e->seq;
     l->taken = e->seq;
     if (l->lines.len >= LOG_MAX_LINES / 2)
@@ -183,7 +182,7 @@ static void log_take(struct event_log *l)
     }
 }
 
-/* For mail, or until then; true: the mail is that this is the end. */
+/* Waits for mail or the deadline; true if the log must end. */
 static bool log_wait(struct event_log *l, int64_t deadline_ms)
 {
     struct mail *m = NULL;
@@ -206,7 +205,7 @@ static void log_run(void *arg)
     observer_wake_on(l->observer, LOG_WAKES);
     while (!ending) {
         log_take(l);
-        /* Until it has taken everything again nothing wakes it but the end. */
+        /* Only the end wakes it until it has taken everything. */
         ending = log_wait(l, /*deadline_ms=*/-1) || log_wait(l, clock_mono_ms() + LOG_GATHER_MS);
     }
     log_take(l);

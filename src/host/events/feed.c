@@ -1,9 +1,9 @@
 /*
- * feed: the ring of events and the places of its observers. Any thread.
+ * feed: the ring of events and the positions of its observers. Any thread.
  *
- * The ring is an array of references used round and round; places are numbers of events, so that
- * an observer needs no list of its own and dropping one costs nothing. Merged deltas leave holes in
- * the numbering, which is why a place is "the first event numbered at least so".
+ * The ring is a circular array of references. Positions are event numbers, so an observer needs no
+ * list of its own, and dropping one costs nothing. Merging deltas leaves gaps in the numbers, so a
+ * position means "the first event with at least this number".
  */
 #include "host/events/feed.h"
 
@@ -15,8 +15,8 @@
 #include "sync/thread.h"
 #include "sync/wait.h"
 
-#define FEED_MERGE_BYTES ((size_t)4 << 10) /* a merged delta grows no longer than this */
-#define FEED_MERGE_BACK 64                 /* events looked back at for the one to merge with */
+#define FEED_MERGE_BYTES ((size_t)4 << 10) /* maximum size of a merged delta */
+#define FEED_MERGE_BACK 64                 /* how many events to search for one to merge with */
 
 const struct feed_limits feed_limits_default = {
     .ring_bytes = (size_t)3 << 20,
@@ -27,24 +27,24 @@ const struct feed_limits feed_limits_default = {
 
 struct observer {
     struct feed *feed;
-    uint64_t next; /* the number it wants next */
+    uint64_t next; /* number of the next event */
     bool remote;
     bool sees_children;
-    bool gap;        /* events it asked for are gone, which was not reported yet */
-    bool dropped;    /* the ring has passed it by */
-    bool woken;      /* a wake mail is on its way, or it is still taking */
-    event_set kinds; /* that wake it */
+    bool gap;        /* requested events are gone, not reported yet */
+    bool dropped;    /* overtaken by the ring */
+    bool woken;      /* a wake mail was sent, or it is still taking events */
+    event_set kinds; /* kinds that wake it */
     struct mailbox *to;
 };
 
 struct feed {
     atomic_int refs;
-    struct gate gate; /* of everything below */
+    struct gate gate; /* guards all fields below */
     struct feed_limits limits;
-    struct event **ring; /* room for ring_events, and more while a local observer holds them */
+    struct event **ring; /* room for ring_events, more while a local observer needs them */
     size_t cap, at, len; /* `at` is the oldest */
     size_t bytes;
-    uint64_t last; /* the number given last */
+    uint64_t last; /* number of the newest event */
     VEC(struct observer *) observers;
 };
 
@@ -86,7 +86,7 @@ static uint64_t feed_oldest(const struct feed *f)
     return f->len ? (*feed_at(f, 0))->seq : f->last + 1;
 }
 
-/* Index of the first event numbered at least seq; len when there is none. */
+/* Index of the first event with at least this number; len if there is none. */
 static size_t feed_find(const struct feed *f, uint64_t seq)
 {
     size_t low = 0;
@@ -103,7 +103,7 @@ static size_t feed_find(const struct feed *f, uint64_t seq)
     return low;
 }
 
-/* A local observer is too far behind. The bytes are counted only once the cheaper figure suggests
+/* Whether a local observer is too far behind. Counts bytes only if the number of events suggests
  * it. */
 static bool feed_is_full(const struct feed *f)
 {
@@ -134,7 +134,7 @@ static void feed_wake(void *arg)
     gate_give(&f->gate);
 }
 
-/* Called and returns with the gate held. */
+/* The gate is held on call and return. */
 static void feed_wait(struct feed *f, struct cancel *cancel)
 {
     struct cancel_hook *hook;
@@ -150,7 +150,7 @@ static void feed_wait(struct feed *f, struct cancel *cancel)
     gate_take(&f->gate);
 }
 
-/* True when no observer has taken this event yet. */
+/* Whether no observer has taken this event yet. */
 static bool feed_is_unseen(const struct feed *f, uint64_t seq)
 {
     VEC_EACH(&f->observers, it) {
@@ -160,7 +160,7 @@ static bool feed_is_unseen(const struct feed *f, uint64_t seq)
     return true;
 }
 
-/* The agent's last event, if it is among the newest ones. */
+/* The agent's last event, if it is among the newest. */
 static struct event **feed_last_of(const struct feed *f, const struct identity *by)
 {
     size_t end = f->len > FEED_MERGE_BACK ? f->len - FEED_MERGE_BACK : 0;
@@ -174,7 +174,7 @@ static struct event **feed_last_of(const struct feed *f, const struct identity *
     return NULL;
 }
 
-/* The agent's last event and this one as one, in the place of that; or NULL. */
+/* Merges the event into the agent's last one; NULL if that is not possible. */
 static struct event *feed_merge(struct feed *f, struct event *e)
 {
     struct event **last = e->kind == EVENT_BLOCK_DELTA ? feed_last_of(f, &e->by) : NULL;
@@ -187,7 +187,7 @@ static struct event *feed_merge(struct feed *f, struct event *e)
     if (!merged)
         return NULL;
     if (last != feed_at(f, f->len - 1))
-        merged->seq = (*last)->seq; /* numbers rise along the ring */
+        merged->seq = (*last)->seq; /* numbers increase along the ring */
     f->bytes -= event_bytes(*last);
     event_unref(*last);
     *last = merged;
@@ -207,7 +207,7 @@ static void feed_grow(struct feed *f)
     f->at = 0;
 }
 
-/* Drops events that are too old, but none that a local observer still needs. */
+/* Drops events beyond the limit that no local observer needs. */
 static void feed_forget(struct feed *f)
 {
     while (f->len > 1 && (f->len > f->limits.ring_events || f->bytes > f->limits.ring_bytes)) {
@@ -233,7 +233,7 @@ static bool observer_shows(const struct observer *o, const struct event *e)
     return o->sees_children || identity_is_main(&e->by);
 }
 
-/* The newest event can wait until something else comes. */
+/* Whether the newest event need not wake the observer yet. */
 static bool feed_can_wait(const struct feed *f, const struct observer *o)
 {
     const struct event *newest = f->len ? *feed_at(f, f->len - 1) : NULL;
@@ -243,7 +243,7 @@ static bool feed_can_wait(const struct feed *f, const struct observer *o)
            f->bytes < f->limits.lag_bytes / 2;
 }
 
-/* Under the gate: mailboxes never wait and make no callbacks. */
+/* The gate is held: mailboxes never wait and call nothing. */
 static void feed_tell(struct feed *f)
 {
     VEC_EACH(&f->observers, it) {

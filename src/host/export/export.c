@@ -1,5 +1,5 @@
 /*
- * The lines of a transcript, told to a style (export_style.h) one after the other. Any thread.
+ * Passes the lines of a transcript to a style (export_style.h). Any thread.
  */
 #include "host/export/export.h"
 
@@ -29,7 +29,7 @@ struct export
     struct arena line;       /* the current entry */
     struct arena calls;      /* titles of calls */
     struct map titles;       /* by the call's id: struct str in calls */
-    enum entry_kind speaker; /* ENTRY_OTHER: none yet */
+    enum entry_kind speaker; /* ENTRY_OTHER = none yet */
 };
 
 void export_time(struct buf *out, int64_t time_ms)
@@ -67,7 +67,7 @@ void export_facts(const struct store_session *row,
 
 /* ---- Calls and their results ---- */
 
-/* "Bash make test": the tool, and the one argument that says most. */
+/* "Bash make test": the tool and its most significant argument. */
 static struct str call_title(struct export *x, const struct json *call)
 {
     CLEANUP(buf_release) struct buf title = BUF_INIT(BUF_NO_LIMIT);
@@ -80,7 +80,7 @@ static struct str call_title(struct export *x, const struct json *call)
     return arena_str(&x->calls, buf_str(&title));
 }
 
-/* Members one per line, texts unescaped: a file is hard to read with escapes. */
+/* One member per line, texts unescaped, so that file contents are readable. */
 static void call_input(const struct json *input, struct buf *out)
 {
     JSON_EACH(input, it) {
@@ -169,7 +169,7 @@ static void tell_block(struct export *x, const struct json *block)
         x->style->note(&x->out, STR("A document was attached."));
 }
 
-/* Results are the user's by form only: they go on under the answer that asked for them. */
+/* Results are user messages only formally: they stay under the answer with the call. */
 static void tell_speaker(struct export *x, const struct load_entry *e, const struct json *entry)
 {
     enum entry_kind speaker = e->flags & LOAD_TOOL_RESULT ? ENTRY_ASSISTANT : e->kind;

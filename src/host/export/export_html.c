@@ -1,9 +1,8 @@
 /*
- * A session as one HTML page. Pure functions.
+ * Exports a session as one HTML page. Pure functions.
  *
- * All text goes through add_escaped(); the only other thing from the transcript is the data of
- * images, which must be plain base64 of a kind that cannot run anything. The policy in the head
- * forbids whatever might have been overlooked.
+ * All text goes through add_escaped(); the only exception is image data, which must be plain base64
+ * of a passive type. The policy in the head blocks anything that might have been overlooked.
  */
 #include "base/buf.h"
 #include "base/utf8.h"
@@ -51,7 +50,7 @@ static const char style[] =
     "</head>\n"
     "<body>\n";
 
-/* Bytes that are no text are shown as such; nothing else leaves as it came. */
+/* Invalid bytes are shown as such; markup is escaped. */
 static void add_escaped(struct buf *out, struct str text)
 {
     while (text.len) {
@@ -125,10 +124,10 @@ static void add_code(struct buf *out, struct str text)
     buf_adds(out, "</pre>\n");
 }
 
-/* Plain text unchanged, except blocks of code, which readers look for. */
+/* Plain text unchanged, except code blocks. */
 static void html_text(struct buf *out, struct str text)
 {
-    const char *from = text.ptr; /* of the part not written yet */
+    const char *from = text.ptr; /* start of the part not written yet */
     struct str rest = text;
     struct str line;
     bool in_code = false;

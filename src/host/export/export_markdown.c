@@ -1,18 +1,18 @@
 /*
- * A session as markdown. Pure functions.
+ * Exports a session as markdown. Pure functions.
  */
 #include "base/buf.h"
 #include "host/export/export_style.h"
 #include "store/index.h"
 
-/* A heading or a label is one line. */
+/* Headings and labels must be one line. */
 static void add_line(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++)
         buf_addc(out, (unsigned char)text.ptr[i] < ' ' ? ' ' : text.ptr[i]);
 }
 
-/* Between two backticks, where nothing else has a meaning. */
+/* Puts the text in backticks, where no other markup applies. */
 static void add_code(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -58,7 +58,7 @@ static void md_text(struct buf *out, struct str text)
     buf_addf(out, "\n%.*s\n", STR_ARG(text));
 }
 
-/* The longest run of backticks inside: the fence must be longer. */
+/* The longest run of backticks in the text: the fence must be longer. */
 static size_t longest_run(struct str text)
 {
     size_t longest = 0;

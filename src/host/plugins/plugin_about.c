@@ -1,5 +1,5 @@
 /*
- * plugin_about: what a plugin could run, what it consists of, and lists of them. Any thread.
+ * plugin_about: what a plugin can run, its parts, and lists of plugins. Any thread.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct part_file {
     struct arena arena;
     struct str name; /* "greet", "web:test" */
     const char *path;
-    const struct json *front; /* NULL: it does not parse */
+    const struct json *front; /* NULL = invalid */
     const char *why;          /* then */
 };
 
@@ -58,7 +58,7 @@ static void part_file(const char *path, struct str name, part_fn fn, void *arg)
     arena_release(&f.arena);
 }
 
-/* Markdown files of a folder, and of those below; of skills the SKILL.md of each. */
+/* Markdown files of a folder and its subfolders; for skills the SKILL.md of each. */
 static void part_folder(const char *dir, struct str prefix, bool is_skills, int depth, part_fn fn,
                         void *arg)
 {
@@ -80,7 +80,7 @@ static void part_folder(const char *dir, struct str prefix, bool is_skills, int 
         } else if (i < FILES_MAX && !is_skills && str_ends(file, STR(".md"))) {
             part_file(path, str_first(buf_str(&name), name.len - 3), fn, arg);
         }
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
     }
     free(names);
 }
@@ -106,7 +106,7 @@ static void part_each(const struct plugin *p, enum plugin_part part, part_fn fn,
 
 /* ---- What can run ---- */
 
-/* On one line, and nothing left out: what is cut could run unseen. */
+/* On one line and never truncated: a hidden rest could be run without being seen. */
 static void add_text(struct buf *ret, struct str text)
 {
     bool is_blank = false;
@@ -126,7 +126,7 @@ static void add_text(struct buf *ret, struct str text)
     }
 }
 
-/* Whether these members say all of it; else it is shown as JSON. */
+/* Whether the object has only these members; otherwise it is shown as JSON. */
 static bool has_only(const struct json *object, const char *members)
 {
     JSON_EACH(object, member) {
@@ -189,7 +189,7 @@ static void add_programs(const struct plugin *p, struct buf *ret)
             add_text(ret, str_of(names[i]->d_name));
             buf_addc(ret, '\n');
         }
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
     }
     free(names);
 }
@@ -438,14 +438,14 @@ int market_write_list(const struct conf *conf, struct jw *w, struct buf *ret, st
     return 0;
 }
 
-/* ---- One ---- */
+/* ---- A single plugin ---- */
 
 struct details {
     const struct plugin *plugin;
     const char *part;
     struct jw *w;
     struct buf *ret;
-    size_t listed; /* characters that every session has */
+    size_t listed; /* characters that are added to every session */
 };
 
 static void add_part(void *arg, const struct part_file *f)
@@ -471,7 +471,7 @@ static void add_part(void *arg, const struct part_file *f)
              STR_ARG(f->name), chars / TOKEN_CHARS);
 }
 
-/* One that is not in use is read for the occasion. */
+/* A plugin that is not enabled is loaded for this. */
 static const struct plugin *find_any(const struct conf *conf, struct str id, struct plugins *list,
                                      struct err *err)
 {

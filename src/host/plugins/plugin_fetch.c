@@ -1,6 +1,6 @@
 /*
- * plugin_fetch: one walk over a folder in the order of its names, which checks, copies and hashes;
- * and git in three steps that run no hook, ask nothing and follow no submodule.
+ * plugin_fetch: one walk over a folder, sorted by name, which checks, copies and hashes; and git in
+ * three steps that run no hooks, ask nothing and follow no submodules.
  */
 #include "host/plugins/plugin_fetch.h"
 
@@ -24,10 +24,10 @@
 #include "proc/proc.h"
 #include "sync/cancel.h"
 
-/* ---- Copied ---- */
+/* ---- Copying ---- */
 
 struct fetch_walk {
-    const char *root; /* links followed */
+    const char *root; /* links resolved */
     struct cancel *cancel;
     struct sha256 hash;
     int64_t bytes;
@@ -147,7 +147,7 @@ static int walk_folder(struct fetch_walk *w, const char *from, const char *to, i
     for (int i = 0; i < n; i++) {
         if (rc == 0)
             rc = walk_entry(w, from, to, names[i]->d_name, depth, err);
-        free(names[i]); /* scandir()'s own */
+        free(names[i]); /* allocated by scandir() */
     }
     free(names);
     walk_hash(w, 'e', "");
@@ -183,9 +183,9 @@ void fetch_remove(const char *path)
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- Fetched ---- */
+/* ---- Fetching ---- */
 
-/* What an URL or a ref may be of; no blanks, no control characters, no quotes. */
+/* Whether a URL or ref has only allowed characters: no blanks, control characters or quotes. */
 static bool is_plain(struct str s, const char *more)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -220,7 +220,7 @@ int fetch_check_url(struct str url, bool is_users, struct err *err)
                    is_users ? "" : " that a marketplace may name (https, http, ssh, git)");
 }
 
-/* The user's environment, so that their access counts, without what could ask or run something. */
+/* The user's environment, for their credentials, without what could ask or run something. */
 static void git_environ(const struct conf *conf, bool is_users, struct strv *ret)
 {
     for (char *const *from = conf_environ(conf); *from; from++) {
@@ -240,7 +240,7 @@ struct git_run {
     struct cancel *cancel;
 };
 
-/* ulimit: a repository that never ends must not fill the disk. */
+/* With ulimit, so that an endless repository cannot fill the disk. */
 static int git_run(const struct git_run *g, const char *const *words, struct buf *ret,
                    struct err *err)
 {
@@ -252,7 +252,7 @@ static int git_run(const struct git_run *g, const char *const *words, struct buf
 
     strv_adds(&argv, "/bin/sh");
     strv_adds(&argv, "-c");
-    strv_adds(&argv, "ulimit -f 409600; exec \"$@\""); /* of 512 bytes */
+    strv_adds(&argv, "ulimit -f 409600; exec \"$@\""); /* in units of 512 bytes */
     strv_adds(&argv, "sh");
     strv_adds(&argv, "git");
     strv_adds(&argv, "-c");

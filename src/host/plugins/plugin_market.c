@@ -60,7 +60,7 @@ const char *market_path(struct arena *arena, const char *root, struct str path, 
     return NULL;
 }
 
-/* ---- Read ---- */
+/* ---- Reading ---- */
 
 static bool name_is_free(struct str name)
 {
@@ -123,9 +123,9 @@ int market_names(const struct conf *conf, struct strv *ret, struct err *err)
     return root ? 0 : -1;
 }
 
-/* ---- Added ---- */
+/* ---- Adding ---- */
 
-/* Where one comes from. */
+/* Where a marketplace comes from. */
 struct market_origin {
     struct str path; /* a folder; or empty */
     struct str url, ref;
@@ -194,7 +194,7 @@ static int save(const struct conf *conf, const struct market *m, const struct ma
     return state_put(path, buf_cstr(&key), buf_str(&text), err);
 }
 
-/* Replaces the existing one, in one step where the file system can. */
+/* Replaces the existing folder, atomically if the file system supports that. */
 static int put_in_place(const char *from, const char *to, const char *tmp, struct err *err)
 {
     CLEANUP(mem_freep) char *dir = path_dirname(to);
@@ -205,13 +205,13 @@ static int put_in_place(const char *from, const char *to, const char *tmp, struc
     if (rename(from, to) == 0)
         return 0;
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
-        return 0; /* the old one goes with tmp */
+        return 0; /* the old one is removed with tmp */
     if (rename(to, aside) < 0 || rename(from, to) < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", to);
     return 0;
 }
 
-/* Of the same name, but from elsewhere. */
+/* Rejects one with the same name from another origin. */
 static int check_known(const struct conf *conf, struct str name, const struct market_origin *o,
                        struct err *err)
 {
@@ -227,7 +227,7 @@ static int check_known(const struct conf *conf, struct str name, const struct ma
     return 0;
 }
 
-/* Fetched, judged, recorded. With the lock. name: what it must be called; or empty. */
+/* Fetches, checks and records it. The lock must be held. name: its expected name; or empty. */
 static int bring(const struct plugin_job *job, struct arena *arena, const struct market_origin *o,
                  struct str name, const char *tmp, struct market *ret, struct err *err)
 {
@@ -391,7 +391,7 @@ int market_remove(const struct plugin_job *job, struct str name, struct plugin_d
         return -1;
     buf_addf(&below, "marketplaces/%.*s", STR_ARG(name));
     place = plugin_home(job->conf, buf_cstr(&below));
-    fetch_remove(place); /* a folder of the user's is not there */
+    fetch_remove(place); /* a folder of the user's is elsewhere */
     buf_add(&ret->id, name);
     buf_addf(&ret->message, "Removed the marketplace %.*s; its plugins stay installed",
              STR_ARG(name));

@@ -141,7 +141,7 @@ int record_remove(const struct conf *conf, struct str id, struct err *err)
     return state_write(conf, "installed.json", "plugins", id, STR(""), err);
 }
 
-/* Some of it is secret, so the file is the user's alone. */
+/* Some of it is secret, so only the user may read the file. */
 int config_save(const struct conf *conf, struct str id, const struct strv *pairs, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -160,7 +160,7 @@ int config_save(const struct conf *conf, struct str id, const struct strv *pairs
         jw_key_str(&w, json_key(v));
         jw_json(&w, v);
     }
-    for (size_t i = 0; i < pairs->len; i++) { /* of two with one name the last counts */
+    for (size_t i = 0; i < pairs->len; i++) { /* of two with the same name the last one counts */
         struct str pair = str_of(pairs->ptr[i]);
         size_t at = str_chr(pair, '=');
 
@@ -348,7 +348,7 @@ int state_lock(const struct plugin_job *job, struct arena *arena, const char **r
         if (cancel_wait(job->cancel, LOCK_LOOK_MS, err) < 0)
             return -1;
     }
-    fetch_remove(tmp); /* of a process that was killed */
+    fetch_remove(tmp); /* left by a killed process */
     if (file_mkdirs(tmp, 0700, err) < 0)
         return -1;
     *ret_tmp = arena_cstr(arena, str_of(tmp));
@@ -357,7 +357,7 @@ int state_lock(const struct plugin_job *job, struct arena *arena, const char **r
     return taken;
 }
 
-/* A version that no process has loaded. */
+/* Removes a version that no process uses. */
 static void remove_version(const char *path)
 {
     CLEANUP(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -382,7 +382,7 @@ static void clean_below(const char *dir, const struct strv *kept, int depth)
     }
     if (d)
         closedir(d);
-    (void)rmdir(dir); /* when nothing is left in it */
+    (void)rmdir(dir); /* if it is empty */
 }
 
 void state_clean(const struct conf *conf)
@@ -394,7 +394,7 @@ void state_clean(const struct conf *conf)
     const struct json *root = plugin_state(conf, "installed.json", &arena, /*err=*/NULL);
 
     fetch_remove(tmp);
-    if (!root) /* the plugins in use are unknown */
+    if (!root) /* without it, plugins in use are unknown */
         return;
     JSON_EACH(json_get(root, "plugins"), v) {
         strv_add(&kept, json_get_str(v, "path"));

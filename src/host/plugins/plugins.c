@@ -1,6 +1,6 @@
 /*
- * plugins: installed, changed and taken away. A folder is made complete in tmp, the user is shown
- * what it can run, and only then a rename and a record make it count. Any thread.
+ * plugins: installing, changing and removing. A folder is completed in tmp, the user is shown what
+ * it can run, and only then a rename and a record make it effective. Any thread.
  */
 #include "host/plugins/plugins.h"
 
@@ -34,20 +34,20 @@ void plugin_done_release(struct plugin_done *d)
     strv_release(&d->warnings);
 }
 
-/* ---- The request, and its source ---- */
+/* ---- The request and its source ---- */
 
-/* All of it is in the arena. */
+/* Allocated in the arena. */
 struct want {
     struct arena arena;
-    struct plugin_record record; /* as it will be */
-    struct str name;             /* empty: the plugin says it */
+    struct plugin_record record; /* the new record */
+    struct str name;             /* empty = as in the plugin */
     struct str market;
-    const char *dir;       /* a folder to take it from; NULL: fetched */
-    struct str below;      /* of the fetched tree */
-    bool is_users;         /* the user has typed the URL */
-    const char *tmp;       /* the folder that things are made in */
-    const char *ready;     /* the plugin, complete, but not in its place; NULL: it stays */
-    struct plugins *list;  /* with its problems */
+    const char *dir;       /* source folder; NULL = fetch it */
+    struct str below;      /* path in the fetched tree */
+    bool is_users;         /* the user typed the URL */
+    const char *tmp;       /* folder for temporary files */
+    const char *ready;     /* the complete plugin before its move; NULL = it stays where it is */
+    struct plugins *list;  /* for its problems */
     struct plugin *plugin; /* read */
 };
 
@@ -134,7 +134,7 @@ static int want_path(const struct plugin_job *job, struct want *w, struct str sa
     return 0;
 }
 
-/* A name alone: of the one marketplace that has it. */
+/* A name only: from the marketplace that has it, if there is just one. */
 static int want_name(const struct plugin_job *job, struct want *w, struct str name, struct err *err)
 {
     CLEANUP(strv_release) struct strv markets = STRV_INIT;
@@ -186,7 +186,7 @@ static int want_read(const struct plugin_job *job, struct want *w, struct str sa
     return 0;
 }
 
-/* ---- Made ready ---- */
+/* ---- Preparation ---- */
 
 static const char *want_folder(struct want *w, const char *name)
 {
@@ -195,7 +195,7 @@ static const char *want_folder(struct want *w, const char *name)
     return arena_cstr(&w->arena, str_of(path));
 }
 
-/* Into tmp, checked on the way; what the user has as a folder stays where it is. */
+/* Copies or fetches it to tmp and checks it; a folder of the user's stays where it is. */
 static int want_fetch(const struct plugin_job *job, struct want *w, struct err *err)
 {
     CLEANUP(buf_release) struct buf commit = BUF_INIT(200);
@@ -220,7 +220,7 @@ static int want_fetch(const struct plugin_job *job, struct want *w, struct err *
     return 0;
 }
 
-/* The plugin as it would be loaded; the first thing that is wrong with it is the error. */
+/* Loads the plugin for a check; its first problem is the error. */
 static int want_look(struct want *w, struct err *err)
 {
     char digest[SHA256_HEX + 1];
@@ -258,7 +258,7 @@ static int want_check(const struct plugin_job *job, const struct want *w, struct
     return 0;
 }
 
-/* "KEY=value" must be of an option that the plugin has. */
+/* The key of "KEY=value" must be an option of the plugin. */
 static int want_config(const struct plugin_job *job, const struct want *w,
                        struct strv *ret_warnings, struct err *err)
 {
@@ -301,7 +301,7 @@ static int want_confirm(const struct plugin_job *job, const struct want *w, cons
     return job->confirm ? job->confirm(job->arg, buf_str(&title), buf_str(&surface), err) : 0;
 }
 
-/* ---- Put in its place ---- */
+/* ---- Installation ---- */
 
 static int want_place(const struct plugin_job *job, struct want *w, struct err *err)
 {
@@ -317,7 +317,7 @@ static int want_place(const struct plugin_job *job, struct want *w, struct err *
     path = plugin_home(job->conf, buf_cstr(&name));
     dir = path_dirname(path);
     w->record.path = str_of(arena_cstr(&w->arena, str_of(path)));
-    if (file_is_dir(path)) /* it came by a rename, so it is whole */
+    if (file_is_dir(path)) /* it was renamed, so it is complete */
         return 0;
     if (file_mkdirs(dir, 0700, err) < 0)
         return -1;
@@ -386,7 +386,7 @@ int plugin_install(const struct plugin_job *job, struct str source, struct plugi
     return rc;
 }
 
-/* ---- Changed ---- */
+/* ---- Changes ---- */
 
 int plugin_update(const struct plugin_job *job, struct str id, struct plugin_done *ret,
                   struct err *err)
@@ -465,7 +465,7 @@ int plugin_switch(const struct plugin_job *job, struct str id, bool on, struct p
     return 0;
 }
 
-/* The last scope is gone: the record, what the user has configured, and what it has kept. */
+/* The last scope is gone: removes the record, the configuration and the plugin's data. */
 static int take_away(const struct plugin_job *job, struct str id, struct err *err)
 {
     CLEANUP(buf_release) struct buf data = BUF_INIT(1000);

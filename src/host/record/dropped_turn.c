@@ -1,6 +1,6 @@
 /*
- * dropped_turn: the conversation's lines after a message, each held against one prompt. The thread
- * that opens the session.
+ * dropped_turn: compares the lines after a message with one prompt. Runs on the thread that opens
+ * the session.
  */
 #include "host/record/dropped_turn.h"
 
@@ -27,7 +27,7 @@ static int read_entry(struct load *l, const struct load_entry *e, struct arena *
     return 0;
 }
 
-/* A prompt: what the user said, not a result, a reminder or a summary. */
+/* Whether it is a prompt: user text, not a result, reminder or summary. */
 static bool is_prompt(const struct load_entry *e)
 {
     return e->kind == ENTRY_USER &&

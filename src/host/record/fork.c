@@ -1,5 +1,5 @@
 /*
- * Lines copied under another session's id. Runs on the thread that makes the host.
+ * Copies lines for a session with another id. Runs on the thread that creates the host.
  */
 #include "host/record/fork.h"
 
@@ -11,7 +11,7 @@
 #include "json/jw.h"
 #include "store/transcript/load.h"
 
-#define FORK_MAX_TITLE 480 /* bytes of the old one */
+#define FORK_MAX_TITLE 480 /* bytes of the old title */
 
 /* {"sessionId":"new",…,"forkedFrom":{"sessionId":"old","messageUuid":…}} */
 static void fork_line(const struct json *line, const char *session, struct buf *ret)
@@ -58,7 +58,8 @@ static int fork_copy(struct load *load, uint64_t offset, uint32_t len, const cha
     return 0;
 }
 
-/* "title (fork)", as the official SDK names them: --resume by the old title means the old one. */
+/* "title (fork)", as in the official SDK: --resume with the old title still means the old session.
+ */
 static void fork_title(const struct load_facts *facts, const char *session, struct buf *ret)
 {
     static const struct str mark = STR_INIT(" (fork)");

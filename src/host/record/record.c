@@ -1,6 +1,6 @@
 /*
- * The journal of a session, written as a transcript. What moves the chain runs on the agent's
- * thread; facts (record_facts.c) come from any.
+ * The journal of a session, written as a transcript. Functions that change the chain run on the
+ * agent's thread; facts (record_facts.c) on any.
  */
 #include "host/record/record.h"
 
@@ -28,7 +28,7 @@
 #include "store/transcript/entry.h"
 #include "store/transcript/load.h"
 
-/* ---- When it cannot be written ---- */
+/* ---- Write errors ---- */
 
 static void record_write_question(struct buf *out, const struct err *why)
 {
@@ -41,7 +41,7 @@ static void record_write_question(struct buf *out, const struct err *why)
     jw_object_end(&w);
 }
 
-/* 0: the user wants to continue without saving; -1: failed as before. */
+/* 0: the user wants to continue without saving; -1: the error remains. */
 static int record_ask(struct record *r, struct err *err)
 {
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
@@ -75,8 +75,8 @@ static int record_failed(struct record *r, struct err *err)
                            "written before is safe, and --continue goes on when there is room");
 }
 
-/* Writes the text in r->line to the file. If that fails, the transcript keeps it for the next time,
- * so the chain has moved in any case. */
+/* Writes r->line to the file. If that fails, the transcript writes it the next time, so the chain
+ * continues in any case. */
 static int record_put(struct record *r, bool is_durable, struct err *err)
 {
     struct err why = {0};
@@ -90,8 +90,8 @@ static int record_put(struct record *r, bool is_durable, struct err *err)
     return err_set(err, why.code, "%s", why.text);
 }
 
-/* The same for what the conversation does without when it cannot be written: the next line hangs
- * where this one would have. */
+/* The same for a line that the conversation can do without: if it fails, the next line gets its
+ * parent. */
 static int record_attempt(struct record *r, const char *parent, struct err *err)
 {
     if (atomic_load(&r->forgets) || transcript_attempt(r->transcript, buf_str(&r->line), err) == 0)
@@ -173,7 +173,7 @@ static void record_remind(struct journal *self, const struct block *block)
     record_moved(r, at.uuid);
 }
 
-/* What an answer cost, for viewers whose tables do not have the model. */
+/* The cost of an answer, for viewers without a price of the model. */
 static double record_cost(const struct llm_call_result *reply)
 {
     double usd;
@@ -191,7 +191,7 @@ static int record_reply(struct journal *self, const struct llm_call_result *repl
     double cost = record_cost(reply);
     char uuid[ID_UUID_LEN + 1];
 
-    record_look(r); /* calls may have moved it */
+    record_look(r); /* calls may have changed the folder or branch */
     head = record_head(r);
     buf_clear(&r->line);
     for (size_t i = 0; i < m->len; i++) {
@@ -225,8 +225,8 @@ static int record_result(struct journal *self, const struct block *result, struc
     return record_put(r, /*is_durable=*/false, err);
 }
 
-/* Boundary, summary and repeated context, in one write. The next line hangs on the last of them;
- * kept lines are put between on reading. */
+/* Writes boundary, summary and repeated context in one write. The last one is the parent of the
+ * next line; kept lines are inserted when reading. */
 static int record_compacted(struct journal *self, const struct journal_compact *c, struct err *err)
 {
     struct record *r = record_of(self);
@@ -274,7 +274,7 @@ static int record_snipped(struct journal *self, const struct str *entries, size_
     return record_attempt(r, parent, err);
 }
 
-/* A separate line, or, while there is no file, one that waits for it. */
+/* Writes a separate line; keeps it if there is no file yet. */
 static int record_line_beside(struct record *r, struct str uuid, struct err *err)
 {
     record_moved(r, uuid);
@@ -284,7 +284,7 @@ static int record_line_beside(struct record *r, struct str uuid, struct err *err
     return 0;
 }
 
-/* A line of a special kind, beside the conversation. */
+/* Writes a line of a special kind outside of the conversation. */
 static int record_beside(struct record *r,
                          void (*write)(struct buf *ret, const struct record_at *at,
                                        struct str text),
@@ -357,7 +357,7 @@ static int record_turn_done(struct journal *self, const struct turn_report *repo
     return record_put(r, /*is_durable=*/true, err);
 }
 
-/* ---- Life ---- */
+/* ---- Creation and release ---- */
 
 void record_agent_path(const char *folder, const char *agent_id, struct buf *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * record_facts: lines beside the conversation: the queue, the title, the mode, replaced results,
- * files kept before an edit. Any thread: it moves no chain.
+ * record_facts: lines outside of the conversation: queue, title, mode, replaced results, files
+ * saved before an edit. Any thread, since the chain is not changed.
  */
 #include <stdatomic.h>
 
@@ -40,7 +40,7 @@ int record_queue(struct journal *self, enum journal_queue what, const struct age
     record_line_queue(&line, str_of(r->session), clock_wall_ms(), what, input);
     if (record_put_fact(r, buf_str(&line), err) == 0)
         return 0;
-    /* Input that was taken up must not stay queued: a resumed run would repeat it. */
+    /* Input that was processed must be removed from the queue, or a resumed run would repeat it. */
     if (what != QUEUE_ENQUEUE)
         transcript_hold(r->transcript, buf_str(&line));
     return -1;

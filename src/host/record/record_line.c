@@ -1,5 +1,5 @@
 /*
- * Lines of a transcript, written. Pure functions, any thread.
+ * Writes lines of a transcript. Pure functions, any thread.
  */
 #include "host/record/record_line.h"
 
@@ -35,7 +35,7 @@ static void write_block(struct jw *w, const struct block *b)
     jw_raw(w, buf_str(&json));
 }
 
-/* Beside the message: what a block has that the Messages API would refuse. */
+/* Data of blocks that the Messages API would reject, outside of the message. */
 static void write_own(struct jw *w, const struct block *blocks, size_t count)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
@@ -44,7 +44,7 @@ static void write_own(struct jw *w, const struct block *blocks, size_t count)
         jw_kraw(w, "blockData", buf_str(&json));
 }
 
-/* {"role":"user","content":…}: a single text as a string, which every viewer knows. */
+/* {"role":"user","content":…}: a single text as a string, which every viewer supports. */
 static void write_message(struct jw *w, const struct block *blocks, size_t count)
 {
     jw_key(w, "message");
@@ -74,7 +74,7 @@ static void write_origin(struct jw *w, const char *run)
     jw_object_end(w);
 }
 
-/* A notice, without its wrapping: a line of the user's when it began a turn, else an attachment. */
+/* A notice without its wrapper: a user line if it began a turn, else an attachment. */
 static void record_line_notice(struct buf *out, const struct record_at *at,
                                const struct block *block, bool between)
 {
@@ -295,7 +295,7 @@ static void write_cost(struct jw *w, const struct turn_report *r)
         jw_object(w);
         jw_kstr(w, "model", m->model);
         jw_key(w, "usd");
-        jw_double(w, m->usd); /* NaN: null */
+        jw_double(w, m->usd); /* NaN is written as null */
         jw_ki64(w, "window", m->window);
         jw_ki64(w, "maxOutput", m->max_output);
         jw_key(w, "usage");

@@ -1,5 +1,5 @@
 /*
- * replay: lines of a transcript made into events, one after the other.
+ * replay: turns the lines of a transcript into events.
  */
 #include "host/record/replay.h"
 
@@ -16,7 +16,7 @@
 #include "json/json.h"
 #include "store/transcript/load.h"
 
-#define REPLAY_LINE ((uint32_t)64 << 20) /* bytes; a longer one is left out */
+#define REPLAY_LINE ((uint32_t)64 << 20) /* bytes; longer ones are skipped */
 #define REPLAY_TEXT ((size_t)64 << 20)
 
 struct replay {
@@ -49,7 +49,7 @@ static void tell(struct replay *r, struct event *e)
     event_unref(e);
 }
 
-/* Calls whose results never came: the process ended while they ran. */
+/* Ends calls without a result: the process ended while they ran. */
 static void tell_cut_off(struct replay *r)
 {
     while (r->open.len) {
@@ -189,7 +189,7 @@ static void tell_answer(struct replay *r, const struct json *entry)
 
     if (!r->in_turn) /* one without a prompt */
         begin_turn(r, json_get_str(entry, "uuid"));
-    if (!id.len || !str_eq(id, buf_str(&r->message))) { /* a line has one block of it */
+    if (!id.len || !str_eq(id, buf_str(&r->message))) { /* each line has one block of it */
         struct event *e = make(r, EVENT_STEP_STARTED);
 
         buf_clear(&r->message);
@@ -219,7 +219,7 @@ static void tell_result(struct replay *r, const struct json *entry, const struct
     struct event *e;
 
     if (!call)
-        return; /* its call is not in the replay */
+        return; /* its call was not replayed */
     e = make(r, EVENT_TOOL_DONE);
     e->id = arena_str(&e->arena, call->id);
     e->name = arena_str(&e->arena, call->name);

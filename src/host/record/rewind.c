@@ -1,6 +1,6 @@
 /*
- * rewind: the places one can go back to, and going there. The one idea: a change of a file belongs
- * to the message it was made after, so a place is a number in the list of changes.
+ * rewind: the points to return to, and returning. A change of a file belongs to the message before
+ * it, so a point is an index in the list of changes.
  */
 #include "host/record/rewind.h"
 
@@ -21,8 +21,8 @@
 #include "store/transcript/load.h"
 #include "store/transcript/transcript.h"
 
-#define REWIND_MAX_TEXT 200 /* bytes of a message that are shown */
-#define REWIND_MIN_PREFIX 4 /* of a uuid; less could be a number */
+#define REWIND_MAX_TEXT 200 /* bytes of a message in a list */
+#define REWIND_MIN_PREFIX 4 /* of a uuid; a shorter one could be a number */
 
 struct rewind {
     char *path, *folder;
@@ -30,14 +30,14 @@ struct rewind {
     struct load *load;
     struct arena arena;
     VEC(struct rewind_point) points;
-    struct map places; /* uuid → number of its point, from 1 */
+    struct map places; /* uuid → index of its point + 1 */
     struct file_changes changes;
     struct restore_plan plan;
 };
 
-/* ---- Places ---- */
+/* ---- Points ---- */
 
-/* A message of the user, or empty when it was another's or nothing worth searching for. */
+/* The text of a user message; empty for other lines and texts not worth searching. */
 static struct str said_text(const struct json *line)
 {
     const struct json *content = json_path(line, "message.content");
@@ -54,7 +54,7 @@ static struct str said_text(const struct json *line)
     return text;
 }
 
-/* Whether it is a message whose words are none, as one of nothing but images. */
+/* Whether it is a message without text, such as one with only images. */
 static bool is_wordless(const struct json *line)
 {
     const struct json *content = json_path(line, "message.content");
@@ -147,8 +147,8 @@ int rewind_changes(struct rewind *r, struct file_changes *ret, struct err *err)
     return 0;
 }
 
-/* A change that was made before the place. Of one whose message is not of this conversation (it was
- * gone back from) only the time tells, and within a millisecond who was written first. */
+/* Whether a change was made before the point. If its message is not part of this conversation (it
+ * was rewound), the time decides, and within a millisecond the order in the file. */
 static bool is_before(const struct rewind *r, const struct file_change *c, size_t place)
 {
     const struct rewind_point *p = &r->points.ptr[place];
@@ -305,7 +305,7 @@ const struct restore_plan *rewind_planned(const struct rewind *r)
     return &r->plan;
 }
 
-/* ---- Going there ---- */
+/* ---- Rewinding ---- */
 
 void rewind_head(const struct rewind *r, struct entry_head *ret)
 {
@@ -328,7 +328,8 @@ int rewind_load(struct rewind *r, const struct rewind_point *to, struct load **r
     return load_open(r->path, to->is_undo ? &then : &before, r->cancel, ret, err);
 }
 
-/* What the conversation ends with then: the line before the message; empty: it begins anew. */
+/* The end of the conversation afterwards: the line before the message; empty = an empty
+ * conversation. */
 static int find_parent(struct rewind *r, const struct rewind_point *to, struct buf *ret,
                        struct err *err)
 {

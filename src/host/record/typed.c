@@ -1,5 +1,5 @@
 /*
- * typed: tags, looked for by hand.
+ * typed: finds the tags.
  */
 #include "host/record/typed.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* The inside of the first <tag>…</tag>; false: there is none. */
+/* The content of the first <tag>…</tag>; false if there is none. */
 static bool find_tag(struct str text, const char *open, const char *close, struct str *ret)
 {
     size_t at = str_find(text, str_of(open)) + strlen(open);

@@ -10,7 +10,7 @@
 #include "base/err.h"
 
 #define CONN_READ ((size_t)64 << 10)
-/* A pipe that can be written takes this much without blocking. */
+/* A writable pipe accepts this much without blocking. */
 #define CONN_PIECE ((size_t)4096)
 #define CONN_COMPACT ((size_t)64 << 10)
 
@@ -33,7 +33,7 @@ static void conn_hand_out(struct conn *c, struct str line, conn_line_fn fn, void
 
     c->skipping = false;
     if (skip)
-        return; /* the end of a line that was reported already */
+        return; /* the rest of a line that was already reported */
     if (line.len > c->max_line)
         line = (struct str){0};
     else if (line.len && line.ptr[line.len - 1] == '\r')
@@ -41,7 +41,7 @@ static void conn_hand_out(struct conn *c, struct str line, conn_line_fn fn, void
     fn(line, arg);
 }
 
-/* All complete lines that are there. */
+/* Delivers all complete lines. */
 static void conn_split(struct conn *c, conn_line_fn fn, void *arg)
 {
     size_t start = 0;

@@ -1,6 +1,6 @@
 /*
- * handover: the lock is tried again and again while its holder says, or seems, to end. A file lock
- * has no wait that could be cancelled. The caller's thread.
+ * handover: retries the lock while its holder is ending or seems to. Waiting for a file lock could
+ * not be cancelled. The caller's thread.
  */
 #include "host/socket/handover.h"
 
@@ -17,16 +17,16 @@
 #include "sync/cancel.h"
 
 #define HANDOVER_MS 10000     /* for a holder that has agreed to end */
-#define HANDOVER_MUTE_MS 3000 /* for one without a socket: it begins, or ends */
+#define HANDOVER_MUTE_MS 3000 /* for one without a socket: it is starting or ending */
 #define HANDOVER_CALL_MS 2000
-#define HANDOVER_BUSY_MS 1000 /* for one that says it is in use: its last turn may be ending */
+#define HANDOVER_BUSY_MS 1000 /* for one that says it is busy: its last turn may be ending */
 #define HANDOVER_LOOK_MS 5
 #define HANDOVER_TELL_MS 500 /* shorter waits are not reported */
 #define HANDOVER_REQUEST "{\"subtype\":\"release_session\"}"
 
 enum holder_answer {
     HOLDER_KEEPS,
-    HOLDER_IS_BUSY, /* and may say something else in a moment */
+    HOLDER_IS_BUSY, /* but that may change in a moment */
     HOLDER_ENDS,
     HOLDER_MUTE,
 };
@@ -39,14 +39,14 @@ static enum holder_answer handover_ask(const char *home, const char *session, st
     struct err err = {0};
 
     if (hold_look(home, session, &who, /*err=*/NULL) <= 0 || !who.pid)
-        return HOLDER_MUTE; /* gone since, or about to write its name */
+        return HOLDER_MUTE; /* gone in the meantime, or about to write its name */
     (void)gethostname(host, sizeof(host) - 1);
     if (who.pid == getpid() || !str_is(buf_str(&who.host), host))
         return HOLDER_KEEPS;
     if (socket_call(buf_cstr(&who.socket), session, STR(HANDOVER_REQUEST), HANDOVER_CALL_MS, cancel,
                     &answer, &err) == 0)
         return HOLDER_ENDS;
-    /* A socket that is gone, or that hangs up, belongs to a process that has done its work. */
+    /* A socket that is gone or closes belongs to a process that is exiting. */
     return err.code == ERR_NOT_FOUND || err.code == ERR_PROTOCOL ? HOLDER_MUTE : HOLDER_IS_BUSY;
 }
 

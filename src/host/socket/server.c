@@ -1,5 +1,5 @@
 /*
- * server: the loop around poll(), and its connections.
+ * server: the poll() loop and its connections.
  */
 #include "host/socket/server.h"
 
@@ -20,30 +20,30 @@
 #include "sync/inquiry.h"
 #include "sync/mailbox.h"
 
-#define SERVER_SHORT_MS 100 /* until there may be descriptors again */
+#define SERVER_SHORT_MS 100 /* until descriptors may be available again */
 
 struct server_conn {
     struct conn lines;
-    int fd; /* ours to close; -1: the descriptors are the caller's */
+    int fd; /* closed here; -1 = the descriptors belong to the caller */
     struct mailbox *mailbox;
     void *peer;
-    bool busy; /* had too much unsent, and the speaker waits for `ready` */
+    bool busy; /* had too much unsent output; the speaker waits for `ready` */
     bool over;
-    bool ended;         /* it sends no more; what it is owed is still written */
-    bool ends;          /* and nothing more will be given to it */
-    int64_t give_up_ms; /* over then, whatever is unsent; -1: never */
+    bool ended;         /* it sends no more; pending output is still written */
+    bool ends;          /* and no further output is accepted */
+    int64_t give_up_ms; /* closed then, even with unsent output; -1 = never */
     bool is_own;
 };
 
 struct server {
     struct server_spec spec;
-    int fd;        /* listening; -1: none */
-    bool is_short; /* of descriptors: who wants to connect waits */
+    int fd;        /* listening; -1 = none */
+    bool is_short; /* no free descriptors: new connections wait */
     struct mailbox *orders;
     VEC(struct server_conn *) conns;
 };
 
-/* To be done on the thread. */
+/* A request to run on the thread. */
 struct server_order {
     struct inquiry inquiry;
     void (*fn)(void *arg);
@@ -98,7 +98,7 @@ void server_conn_send(struct server_conn *c, struct str text)
         c->over = true;
         return;
     }
-    /* Most of the time all of it goes out here, without another round of poll(). */
+    /* Usually everything is sent here, without another round of poll(). */
     if (c->lines.is_socket && conn_unsent(&c->lines) == text.len && conn_flush(&c->lines, &err) < 0)
         c->over = true;
 }
@@ -149,7 +149,7 @@ static struct server_conn *conn_new(struct server *s, int in, int out)
     return c;
 }
 
-/* Who has connected; false: it is another user. */
+/* The pid of the peer; false if it is another user. */
 static bool server_who(int fd, pid_t *ret)
 {
     struct ucred who;
@@ -217,7 +217,7 @@ static void server_serve(struct server *s, struct server_conn *c, short in, shor
         c->over = true;
     if (!c->over && !c->ended && (in & (POLLIN | POLLHUP | POLLERR)))
         server_read(s, c);
-    /* A pipe without a reader says POLLERR even when nothing is asked. */
+    /* A pipe without a reader reports POLLERR even if no event is requested. */
     if ((out & failed) || ((in & POLLHUP) && c->ended && c->fd >= 0))
         c->over = true;
 }
@@ -232,7 +232,7 @@ static void server_mail(struct server *s, struct server_conn *c)
         c->busy = false;
         s->spec.speaker->ready(c->peer);
     }
-    /* Also when new output filled it up again. */
+    /* Also if new output has filled it up again. */
     if (conn_unsent(&c->lines) >= SERVER_BUSY)
         c->busy = true;
 }
@@ -243,7 +243,7 @@ static bool conn_is_over(const struct server_conn *c)
            (c->give_up_ms >= 0 && clock_mono_ms() >= c->give_up_ms);
 }
 
-/* Until the first connection that ends is given up; -1: none does. */
+/* Time until the first ending connection is given up; -1 = none. */
 static int server_timeout(const struct server *s)
 {
     int64_t until = INT64_MAX;
@@ -268,7 +268,7 @@ static void server_round(struct server *s)
 
     s->is_short = false;
     fds[0] = (struct pollfd){.fd = cancel_fd(s->spec.stop), .events = POLLIN};
-    /* One that cannot be accepted would be reported again at once. */
+    /* A connection that cannot be accepted would be reported again at once. */
     fds[1] = (struct pollfd){.fd = is_short ? -1 : s->fd, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = mailbox_fd(s->orders), .events = POLLIN};
     for (size_t i = 0; i < count; i++) {
@@ -308,7 +308,7 @@ void server_run(struct server *s)
     VEC_EACH(&s->conns, it) {
         struct err err = {0};
 
-        (void)conn_flush(&(*it)->lines, &err); /* whatever can be written at once */
+        (void)conn_flush(&(*it)->lines, &err); /* sends as much as possible */
         conn_free(s, *it);
     }
     vec_release(&s->conns);

@@ -1,5 +1,5 @@
 /*
- * socket: the name that others connect to, and its thread.
+ * socket: the file that others connect to, and its thread.
  */
 #include "host/socket/socket.h"
 
@@ -28,7 +28,7 @@ struct socket {
     struct thread *thread;
 };
 
-/* A killed process leaves its socket, which does not answer. */
+/* Removes sockets of killed processes, which do not answer. */
 static void socket_sweep(struct socket *s)
 {
     DIR *dir = opendir(s->dir);
@@ -70,14 +70,14 @@ static int socket_folders(struct socket *s, struct err *err)
     return 0;
 }
 
-/* It gets its name once it can answer: before, another process would take it for a dead process's,
- * and remove it. */
+/* The socket is renamed to its final name only when it can answer: otherwise another process could
+ * mistake it for one of a dead process and remove it. */
 static int socket_name(struct socket *s, const struct sockaddr_un *at, struct err *err)
 {
     const char *fresh = at->sun_path;
 
-    (void)unlink(fresh); /* of an earlier process with our number */
-    /* The folder keeps others out while the socket still has the umask's mode. */
+    (void)unlink(fresh); /* of an earlier process with our pid */
+    /* The folder's mode protects the socket while it still has the umask's mode. */
     if (bind(s->fd, (const struct sockaddr *)at, sizeof(*at)) < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", fresh);
     if (chmod(fresh, 0600) < 0 || listen(s->fd, 8) < 0 || rename(fresh, s->path) < 0) {

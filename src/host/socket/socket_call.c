@@ -1,6 +1,6 @@
 /*
- * socket_call: the other end of a control socket, for a command that has one thing to ask. The
- * caller's thread; waits.
+ * socket_call: the client side of a control socket, for a command with one request. The caller's
+ * thread; waits.
  */
 #include "host/socket/socket_call.h"
 
@@ -31,7 +31,7 @@ struct socket_request {
     struct buf *ret;
     struct err *err;
     bool answered;
-    bool refused; /* and err says why */
+    bool refused; /* see err */
 };
 
 /* Skips events and other lines. */
@@ -65,8 +65,8 @@ static int call_connect(const char *path, struct err *err)
     if (strlen(path) >= sizeof(at.sun_path))
         return err_set(err, ERR_NOT_FOUND, "'%s' is too long for a socket", path);
     memcpy(at.sun_path, path, strlen(path));
-    /* Else, with many who wait already (a process that was stopped takes none of them), connecting
-     * would wait as long. */
+    /* Non-blocking: a stopped process does not accept connections, so connecting to it could block.
+     */
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
         return fd;
