@@ -147,7 +147,7 @@ static int ask_without(struct cmd *c, struct err *err)
     int code;
 
     say("%s", err->text);
-    if (!say_out(STR("Go on without this file? What it forbids is not known then, so everything "
+    if (!say_out(STR("Continue without this file? Its deny rules are unknown then, so everything "
                      "asks. [y/N] "),
                  c->cancel, &code))
         return err_set(err, ERR_IO, "there is no terminal to ask on");

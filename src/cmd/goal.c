@@ -258,7 +258,7 @@ static int check_options(const struct args *args, bool runs, bool is_next)
         if (runs && wrong[i] == OPT_JSON)
             say("with a condition it is --output-format json");
         else
-            say("--%s makes no sense here: tenax help goal", option_table()[wrong[i]].name);
+            say("--%s cannot be used here: tenax help goal", option_table()[wrong[i]].name);
         return EXIT_USAGE;
     }
     return 0;

@@ -211,7 +211,7 @@ int sessions_show(const struct sessions *s, const char *want)
 
 struct export_to {
     const struct sessions *s;
-    int code; /* why standard output takes no more */
+    int code; /* why standard output is closed */
 };
 
 static int export_say(void *arg, struct str text, struct err *err)
@@ -222,7 +222,7 @@ static int export_say(void *arg, struct str text, struct err *err)
     buf_add(&clean, text);
     secret_scrub(&clean);
     to->code = sessions_say(to->s, &clean);
-    return to->code ? err_set(err, ERR_CANCELLED, "standard output takes no more") : 0;
+    return to->code ? err_set(err, ERR_CANCELLED, "standard output is closed") : 0;
 }
 
 static int export_keep(void *arg, struct str text, struct err *err)

@@ -136,7 +136,7 @@ static int output_merge_json(const struct output *o, enum hook_event event, stru
     if (!str_starts(str_trim(o->out), STR("{")))
         return 1;
     if (o->cut)
-        return err_set(err, ERR_TOO_BIG, "it said more than %zu KB", OUTPUT_MAX_BYTES >> 10);
+        return err_set(err, ERR_TOO_BIG, "it printed more than %zu KB", OUTPUT_MAX_BYTES >> 10);
     if (json_parse(&arena, o->out, &v, /*ret_info=*/NULL, err) < 0 ||
         hook_outcome_merge(io, event, v, err) < 0)
         return err_prefix(err, "its JSON cannot be used");

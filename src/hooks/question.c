@@ -95,7 +95,7 @@ int question_read(struct str answer, enum verdict *ret, struct buf *ret_reason, 
     if (!json_is(ok, JSON_BOOL))
         return err_set(err, ERR_PROTOCOL, "the model's answer has no 'ok'");
     if (!json_bool(ok, false) && !reason.len)
-        return err_set(err, ERR_PROTOCOL, "the model says no without a reason");
+        return err_set(err, ERR_PROTOCOL, "the model refused without a reason");
     buf_add(ret_reason, reason);
     *ret = json_bool(ok, false)                    ? VERDICT_FINE
            : json_get_bool(v, "impossible", false) ? VERDICT_IMPOSSIBLE

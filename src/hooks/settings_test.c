@@ -112,11 +112,11 @@ static const struct settings_case {
     {"an event of later",
      "{'MessageDisplay':[{'hooks':[]}]}",
      "",
-     {"28: hooks.MessageDisplay: the event is known, but nothing runs there in this version"}},
+     {"28: hooks.MessageDisplay: the event is known, but has no effect in this version"}},
     {"an event that never comes",
      "{'SubagentStart':[{'hooks':[{'type':'command','command':'a'}]}]}",
      "SubagentStart/ command=a; ",
-     {"27: hooks.SubagentStart: this version never comes to this event, so nothing runs there"}},
+     {"27: hooks.SubagentStart: this version never raises this event, so nothing runs there"}},
     {"all fields of a request",
      "{'Stop':[{'hooks':[{'type':'http','url':'http://localhost:9/x','headers':{'X-Key':'$K'},"
      "'allowedEnvVars':['K'],'timeout':3}]}]}",
@@ -362,9 +362,9 @@ static void listed(void **state)
         "Stop/ agent=p: hooks of type agent are known, but not run by this version\n"
         "Stop/ =: must be an object\n"
         "Stop/m prompt=q managed: \n"
-        "MessageDisplay/x command=c: not yet run: the event is known, but nothing runs there\n"
+        "MessageDisplay/x command=c: not run: the event is known, but has no effect here\n"
         "Nope/ command=d: there is no such event\n"
-        "SubagentStart/ http=http://x/: not yet run: this version never comes to this event\n");
+        "SubagentStart/ http=http://x/: not run: this version never raises this event\n");
     clear(".tenax/settings.json");
     clear("etc/tenax/managed-settings.json");
 }

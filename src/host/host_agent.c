@@ -373,7 +373,7 @@ int host_snip(struct host *h, const struct strv *entries, struct err *err)
     struct agent *a = host_running(h);
 
     if (!a)
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "the session has no messages yet");
     agent_snip(a, entries);
     return 0;
 }

@@ -102,9 +102,9 @@ int host_recall(struct host *h, struct cancel *cancel, struct recall *ret, struc
     int rc;
 
     if (!*path)
-        return err_set(err, ERR_NOT_FOUND, "nothing is kept of this session");
+        return err_set(err, ERR_NOT_FOUND, "this session is not saved");
     if (!file_exists(path))
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "the session has no messages yet");
     if (load_open(path, &(struct load_spec){0}, cancel, &load, err) < 0)
         return -1;
     rc = recall_read(load, cancel, ret, err);

@@ -108,7 +108,7 @@ static int session_adopt(struct session *s, const char *path, struct err *err)
     if (!index_is_session(name))
         return err_set(err, ERR_BAD_INPUT,
                        "'%s' is not named <uuid>.jsonl, so nothing can be added to it; "
-                       "--fork-session goes on in a new file",
+                       "--fork-session continues in a new file",
                        path);
     memcpy(s->id, name.ptr, ID_UUID_LEN);
     s->path = mem_dup(path, strlen(path));
@@ -588,7 +588,7 @@ int session_rename(struct session *s, struct str title, struct err *err)
     if (session_check_title(title, err) < 0)
         return -1;
     if (!s->is_kept)
-        return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
+        return err_set(err, ERR_UNSUPPORTED, "this session is not saved");
     if (!s->record)
         return err_set(err, ERR_UNSUPPORTED, "the session has not begun yet");
     lock_take(&s->naming);
@@ -656,9 +656,9 @@ static int session_find_place(struct session *s, const struct session_rewind *wh
     CLEANUP(rewind_freep) struct rewind *r = NULL;
 
     if (!s->is_kept)
-        return err_set(err, ERR_UNSUPPORTED, "nothing of this session is kept");
+        return err_set(err, ERR_UNSUPPORTED, "this session is not saved");
     if (!file_exists(s->path))
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said in this session yet");
+        return err_set(err, ERR_NOT_FOUND, "this session has no messages yet");
     if (rewind_open(s->path, s->folder, cancel, &r, err) < 0 ||
         rewind_find(r, what->message, ret_to, err) < 0)
         return -1;

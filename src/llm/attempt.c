@@ -466,7 +466,7 @@ static int attempt_end(struct attempt *a, struct net_mail *m, struct llm_fault *
     if (code == ERR_NONE && a->facts.status)
         return attempt_finish(a, fault, err);
     if (code == ERR_NONE)
-        return fault_set(fault, err, ERR_NETWORK, /*retry=*/true, "the server said nothing");
+        return fault_set(fault, err, ERR_NETWORK, /*retry=*/true, "the server sent nothing");
     if (attempt_was_said(a, err))
         return attempt_done(a);
     if (a->stopped)

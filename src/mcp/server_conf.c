@@ -214,7 +214,7 @@ static void read_pairs(struct mcp_server *s, const struct json *object, const ch
         CLEANUP(mem_freep) char *value = expanded(s, conf, v, what);
 
         if (!key.len || str_chr(key, '=') < key.len || str_chr(key, '\0') < key.len)
-            server_fails(s, "%s has a name that makes no sense", what);
+            server_fails(s, "%s has an invalid name", what);
         if (between[0] == ':' && !net_is_token(key))
             server_fails(s, "'%.*s' is no name of a header", STR_ARG(key));
         if (between[0] == ':' && value && strpbrk(value, "\r\n"))

@@ -66,7 +66,7 @@ static void tell_dropped(const struct control_call *call, struct str uuid)
     e = host_event(call->session->host, EVENT_NOTICE);
     e->level = LEVEL_INFO;
     e->id = arena_str(&e->arena, uuid);
-    e->text = STR("a message that waited was taken back by another program");
+    e->text = STR("a waiting message was withdrawn by another program");
     feed_emit(host_feed(call->session->host), e, /*cancel=*/NULL);
 }
 

@@ -90,7 +90,7 @@ static void write_files(struct jw *w, const struct rewind *r)
 
     jw_kbool(w, "canRewind", !in_vain);
     if (in_vain)
-        jw_kcstr(w, "error", "no file could be set back; filesSkipped says why");
+        jw_kcstr(w, "error", "no file could be restored; filesSkipped says why");
     write_changed(w, rewind_planned(r));
     write_skipped(w, rewind_planned(r));
 }

@@ -21,7 +21,7 @@ static int branch_run(struct slash_call *call, struct err *err)
     const char *path = host_transcript(call->host);
 
     if (!*path || !file_exists(path))
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "the session has no messages yet");
     if (!call->front) {
         slash_sayf(call, INK_PLAIN, "To continue in a copy: tenax --resume %s --fork-session\n",
                    host_session(call->host));

@@ -37,13 +37,13 @@ static int clear_run(struct slash_call *call, struct err *err)
         return 0;
     }
     if (!*path || !file_exists(path)) {
-        slash_say(call, INK_PLAIN, STR("Nothing has been said yet.\n"));
+        slash_say(call, INK_PLAIN, STR("The session has no messages yet.\n"));
         return 0;
     }
     if (rewind_open(path, host_folder(call->host), call->cancel, &points, err) < 0)
         return -1;
     if (!rewind_count(points)) {
-        slash_say(call, INK_PLAIN, STR("Nothing has been said yet.\n"));
+        slash_say(call, INK_PLAIN, STR("The session has no messages yet.\n"));
         return 0;
     }
     return slash_go_back(call, rewind_at(points, 0)->uuid, /*files=*/false, /*conversation=*/true,

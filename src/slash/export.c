@@ -40,7 +40,7 @@ static int export_run(struct slash_call *call, struct err *err)
     struct store_session row;
 
     if (!*path || !file_exists(path))
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "the session has no messages yet");
     if (index_read(path, call->cancel, &arena, &row, err) < 0 ||
         export_session(path, &row, html ? EXPORT_HTML : EXPORT_MARKDOWN, call->cancel, keep_piece,
                        &document, err) < 0)

@@ -101,7 +101,7 @@ static int rewind_run(struct slash_call *call, struct err *err)
     struct str what;
 
     if (!*path || !file_exists(path))
-        return err_set(err, ERR_NOT_FOUND, "nothing has been said yet");
+        return err_set(err, ERR_NOT_FOUND, "the session has no messages yet");
     slash_words(call->args, &words);
     if (call->front && !words.len) {
         if (host_in_turn(call->host)) /* rather than after the choice */

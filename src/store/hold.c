@@ -143,7 +143,7 @@ static int hold_busy(int fd, const char *session, struct err *err)
     hold_read_patiently(fd, &who);
     if (!who.pid)
         return err_set(err, ERR_BUSY,
-                       "session %s is open in another process; end that one, or go on in a copy "
+                       "session %s is open in another process; end that one, or continue in a copy "
                        "with --fork-session",
                        session);
     seconds = (time_t)(who.since_ms / 1000);
@@ -151,7 +151,7 @@ static int hold_busy(int fd, const char *session, struct err *err)
         strftime(since, sizeof(since), "%Y-%m-%d %H:%M", &tm);
     return err_set(err, ERR_BUSY,
                    "session %s is open in another process (pid %lld on %s, since %s); end that "
-                   "one, or go on in a copy with --fork-session",
+                   "one, or continue in a copy with --fork-session",
                    session, (long long)who.pid, buf_cstr(&who.host), since);
 }
 

@@ -52,7 +52,7 @@ static int read_meta(struct agents *a, const char *id, struct arena *arena, cons
                        id);
     buf_addf(&path, "%s/subagents/agent-%s.jsonl", a->spec.folder, id);
     if (!file_exists(buf_cstr(&path)))
-        return err_set(err, ERR_NOT_FOUND, "the conversation of %s is gone", id);
+        return err_set(err, ERR_NOT_FOUND, "the conversation of %s no longer exists", id);
     buf_clear(&path);
     buf_addf(&path, "%s/subagents/agent-%s.meta.json", a->spec.folder, id);
     *ret = NULL;

@@ -24,7 +24,7 @@ int user_ask(struct tool_call *call, enum ask_kind kind, const char *reason,
     struct jw w;
 
     if (!call->asker)
-        return err_set(err, ERR_UNSUPPORTED, "no user is there");
+        return err_set(err, ERR_UNSUPPORTED, "there is no user to ask");
     jw_init(&w, &input, 0);
     jw_json(&w, call->args);
     if (buf_check(&input, err) < 0)

@@ -835,7 +835,7 @@ const struct hook_row hook_rows[] = {
     {.name = "100 MB that begin like JSON",
      .event = "PreToolUse",
      .body = "printf {; head -c 100000000 /dev/zero | tr '\\0' x",
-     .said = {"it said more than 1024 KB", "'content':'ran"}},
+     .said = {"it printed more than 1024 KB", "'content':'ran"}},
 
     /* ---- Hooks in the background ---- */
     {.name = "async decides nothing, and ends with the session",

@@ -232,7 +232,7 @@ static int wait_read_number(const struct json *v, const char *key, int64_t least
 
     *ret = otherwise;
     if (member && (!json_i64(member, ret) || *ret < least))
-        return err_set(err, ERR_BAD_INPUT, "a wait's %s makes no sense", key);
+        return err_set(err, ERR_BAD_INPUT, "a wait has an invalid %s", key);
     return 0;
 }
 

@@ -294,7 +294,7 @@ int find_newest(const struct find_scope *scope, bool is_free, struct buf *ret_pa
     if (!ret_path->len && held[0])
         return err_set(err, ERR_NOT_FOUND,
                        "every session of this folder is open in another process; --resume %s "
-                       "--fork-session goes on in a copy of one",
+                       "--fork-session continues in a copy of one",
                        held);
     if (!ret_path->len)
         return err_set(err, ERR_NOT_FOUND,

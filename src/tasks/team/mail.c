@@ -146,7 +146,7 @@ int mail_put(struct team *t, struct str from, struct str to, struct str text, st
     };
 
     if (!folder)
-        return err_set(err, ERR_NOT_FOUND, "the team is gone");
+        return err_set(err, ERR_NOT_FOUND, "the team does not exist any more");
     if (inbox_put(folder, to, &l, cancel, ret_id, err) < 0)
         return -1;
     if (str_is(to, TEAM_LEAD)) {
@@ -284,7 +284,7 @@ int mail_ask_plan(struct mate *m, const struct ask *ask, struct cancel *cancel,
     struct str plan;
 
     if (!folder || json_parse(&arena, ask->input, &input, /*ret_info=*/NULL, err) < 0)
-        return err_set(err, ERR_UNSUPPORTED, "the team is gone");
+        return err_set(err, ERR_UNSUPPORTED, "the team does not exist any more");
     plan = json_get_str(input, "plan");
     buf_addf(&path, "%s/plans", folder);
     (void)file_mkdirs(buf_cstr(&path), 0700, /*err=*/NULL);

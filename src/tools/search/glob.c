@@ -204,7 +204,7 @@ static int tool_glob_run(struct tool_call *call, struct tool_result *ret, struct
     if (search_root(call, str_of(folder), /*files=*/false, &root, err) < 0)
         return -1;
     if (glob_match_parse(rest, &f.glob, err) < 0)
-        return err_prefix(err, "the pattern makes no sense");
+        return err_prefix(err, "the pattern is invalid");
     walk.root = root.real;
     if (walk_run(&walk, &report, err) < 0)
         return -1;

@@ -157,8 +157,7 @@ static int globs_split(struct str text, struct strv *ret, struct err *err)
                 glob = str_from(glob, 1);
             if (glob_match_parse(str_starts(glob, STR("!")) ? str_from(glob, 1) : glob, &g, err) <
                 0)
-                return err_prefix(err, "the glob '%.*s' makes no sense",
-                                  STR_ARG(str_first(glob, 80)));
+                return err_prefix(err, "the glob '%.*s' is invalid", STR_ARG(str_first(glob, 80)));
             glob_match_free(g);
             strv_add(ret, glob);
         }

@@ -106,7 +106,7 @@ static void bad_calls_say_why(void **state)
         {"{\"pattern\":\"foo(\"}", "missing closing parenthesis at offset 4, after \"foo(\""},
         {"{\"pattern\":\"foo\",\"path\":\"nope.c\"}", "there is no '"},
         {"{\"pattern\":\"foo\",\"type\":\"pyton\"}", "did you mean 'python'?"},
-        {"{\"pattern\":\"foo\",\"glob\":\"*.{c\"}", "the glob '*.{c' makes no sense: a '{'"},
+        {"{\"pattern\":\"foo\",\"glob\":\"*.{c\"}", "the glob '*.{c' is invalid: a '{'"},
         {"{\"pattern\":\"foo\",\"output_mode\":\"lines\"}", "output_mode"},
         {"{\"pattern\":\"foo\",\"-A\":-1}", "-A"},
         {"{\"pattern\":\"(x+x+)+$\",\"path\":\"slow.txt\"}", "takes too many steps"},

@@ -203,7 +203,7 @@ void app_transcript(struct app *a)
     struct err err = {0};
 
     if (!*path || !a->has_spoken) {
-        app_hint(a, "nothing has been said yet");
+        app_hint(a, "the session has no messages yet");
         return;
     }
     p.panel = transcript_view_new(path, chat_last_item(a->chat), &err);

@@ -144,7 +144,7 @@ static bool paste_begin(struct app *a, char *from)
 void app_paste_image(struct app *a)
 {
     if (!paste_begin(a, /*from=*/NULL))
-        app_hint(a, "Nothing is kept of this session, so no image can be pasted");
+        app_hint(a, "This session is not saved, so no image can be pasted");
 }
 
 bool app_paste_drop(struct app *a, struct str pasted)

@@ -365,7 +365,7 @@ long term_read(struct term *t, char *to, size_t size, struct err *err)
         return 0;
     t->is_gone = true;
     if (n == 0)
-        return err_set(err, ERR_IO, "the terminal is gone");
+        return err_set(err, ERR_IO, "the terminal was closed");
     return err_sys(err, ERR_IO, "cannot read from the terminal");
 }
 

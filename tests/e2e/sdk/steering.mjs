@@ -416,7 +416,7 @@ test('files go back to a message', async (t) => {
         assert.ok(!existsSync(paths[1]));
         const vain = await q.rewindFiles(ids[0]);
         assert.equal(vain.canRewind, false);
-        assert.match(vain.error, /no file could be set back/);
+        assert.match(vain.error, /no file could be restored/);
         talk.end();
     });
     assert.equal(got.thrown, undefined);
