@@ -58,7 +58,7 @@ void activity_started(const struct activity *a, const struct event *e)
     activity_line(a, DIM, "• ", buf_str(&line));
 }
 
-/* The changed lines of a structured patch, the first of them. */
+/* The first changed lines of a structured patch. */
 static void activity_diff(const struct activity *a, const struct json *patch)
 {
     size_t shown = 0;

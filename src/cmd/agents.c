@@ -1,6 +1,6 @@
 /*
- * agents: which types of agents a session in this folder could start, where each comes from, and
- * errors in their files. Main thread.
+ * agents: lists the agent types that a session in this folder could start with their sources, and
+ * reports errors in their files. Main thread.
  */
 #include <string.h>
 #include <unistd.h>
@@ -132,7 +132,7 @@ static int agents_show(struct cmd *c, const struct definitions *l, struct str na
     return EXIT_OK;
 }
 
-/* One file, or all that there are. */
+/* Checks one file, or all of them. */
 static int agents_check(struct cmd *c, struct definitions *l, const char *file, struct buf *out)
 {
     size_t before = l->problems.len;

@@ -1,8 +1,6 @@
 /*
- * auth: keep a key, say which keys there are, forget one.
- *
- * A key is typed without echo, or piped in; never an argument, which `ps` and the shell's history
- * would show. Main thread.
+ * auth: stores, lists and removes keys. A key is typed without echo or piped in; it is never an
+ * argument, which `ps` and the shell's history would show. Main thread.
  */
 #include <errno.h>
 #include <termios.h>
@@ -94,7 +92,7 @@ static int auth_login(struct cmd *c, const struct conf *conf, const char *provid
     return EXIT_OK;
 }
 
-/* "tenax auth login": on a terminal the person is asked whose key it is. */
+/* "tenax auth login" on a terminal asks the user for the provider. */
 static int auth_ask_provider(struct cmd *c, struct buf *ret_provider, struct err *err)
 {
     (void)fd_write_all(STDERR_FILENO,
@@ -191,7 +189,7 @@ static int auth_masked(const struct conf *conf, const char *provider, struct buf
     return 0;
 }
 
-/* A key that a variable holds, which counts before a stored one. */
+/* A key in a variable, which takes precedence over a stored one. */
 typedef void (*auth_variable_fn)(struct str provider, struct str variable, void *arg);
 
 static void auth_variable(const struct conf *conf, struct str provider, struct str name,
@@ -243,7 +241,7 @@ static void note_variable(struct str provider, struct str variable, void *arg)
         *ret = variable;
 }
 
-/* Whether a model can be asked, in the words of Claude Code's own status. */
+/* Whether a model can be used, in the format of Claude Code's status. */
 static void write_login(struct jw *w, const struct conf *conf, const struct strv *names)
 {
     struct str variable = {0};

@@ -45,8 +45,8 @@ const struct command *cmd_find(struct str name)
     return NULL;
 }
 
-/* Whether the project brings servers, skills, commands or agents, which only count when trusted:
- * from here up to the top of the checkout, but not in a home folder above. */
+/* Whether the project has servers, skills, commands or agents, which need trust: from here up to
+ * the top of the checkout, but not in a home directory above. */
 static bool brings_parts(const char *dir)
 {
     static const char *const parts[] = {".mcp.json", ".tenax", ".claude", ".agents"};
@@ -75,7 +75,7 @@ static bool brings_parts(const char *dir)
     return found;
 }
 
-/* Only where it makes a difference: the store is not opened for nothing. */
+/* Only if it makes a difference, to avoid opening the store. */
 static int cmd_conf_trust(struct cmd *c, struct conf *conf, struct err *err)
 {
     CLEANUP(trust_answer_release) struct trust_answer answer = TRUST_ANSWER_INIT;
@@ -140,7 +140,7 @@ static int load_trusted(const struct cmd *c, const char *dir, bool trusts,
     return 0;
 }
 
-/* In plain words: how the screen looks is in the settings. */
+/* Without colors, since the settings that define the display could not be read. */
 static int ask_without(struct cmd *c, struct err *err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(1000);

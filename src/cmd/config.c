@@ -1,7 +1,6 @@
 /*
- * config: what the settings are, where each value comes from, and changes to tenax's own files.
- *
- * conf/setting.h defines the output and the changes. Main thread.
+ * config: shows the settings and their sources, and changes tenax's own files. conf/setting.h
+ * defines the output and the changes. Main thread.
  */
 #include <string.h>
 #include <unistd.h>
@@ -187,7 +186,7 @@ static int config_path(struct cmd *c)
     return config_print(c, &out);
 }
 
-/* The file of ours that a change goes to: of --local, --project, or the user's. */
+/* The file to be changed: according to --local or --project, else the user's. */
 static const struct source *config_target(const struct cmd *c, const struct levels *levels)
 {
     enum source_level level = c->args.given[OPT_LOCAL]     ? LEVEL_LOCAL

@@ -1,10 +1,10 @@
 /*
- * demo: `tenax demo`, a goal worked for by a scripted model, offline and without a key.
+ * demo: `tenax demo`, a goal achieved by a scripted model, offline and without a key.
  *
- * The project with its failing tests and the model's answers are built in. They are written into a
- * temporary folder, and tenax is started there once more, as a user would, with a temporary home:
- * none of the user's files are read, and nothing is left. Everything but the model is real: the
- * files, the compiler, the tests, the referee. Main thread, or one of the UI's chores.
+ * The project with its failing tests and the model's answers are built in. They are written to a
+ * temporary folder, and tenax is started there as a user would, with a temporary home: none of the
+ * user's files are read, and nothing is left behind. Everything but the model is real: the files,
+ * the compiler, the tests, the referee. Main thread, or a chore of the UI.
  */
 #include "cmd/demo.h"
 
@@ -56,7 +56,7 @@ static int demo_write(const char *top, const char *name, struct str text, struct
     return file_replace(path, text, 0600, err);
 }
 
-/* The folder counts as trusted: it is ours. */
+/* The folder is trusted, since it is ours. */
 static int demo_write_all(const char *top, struct err *err)
 {
     CLEANUP(buf_release) struct buf trust = BUF_INIT(DEMO_PATH_MAX);

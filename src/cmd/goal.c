@@ -96,7 +96,7 @@ const struct command cmd_goal = {
 
 /* ---- Verbs ---- */
 
-/* How many words may follow a verb for it to be one. */
+/* The number of words that may follow a verb. */
 static const struct verb_row {
     const char *name;
     size_t least, most;
@@ -154,8 +154,8 @@ static int read_verb(const struct args *args, struct goal_act *ret, struct err *
     return goal_argument_read(buf_str(&ret->text), clock_wall_ms(), &ret->argument, err);
 }
 
-/* One word that is nearly a verb ("statsu") was meant to be one, and would be worked for as a
- * condition, at a cost. */
+/* A single word that is nearly a verb ("statsu") is rejected, because working for it as a condition
+ * would cost money. */
 static int check_typo(const char *word, struct err *err)
 {
     struct nearest near;
@@ -169,7 +169,7 @@ static int check_typo(const char *word, struct err *err)
                    STR_ARG(near.best), word);
 }
 
-/* 1: the words are a verb with its arguments; 0: a condition; -1: a verb that makes no sense. */
+/* 1: the words are a verb with its arguments; 0: a condition; -1: an invalid verb. */
 static int find_verb(const struct args *args, struct goal_act *ret, struct err *err)
 {
     const struct strv *words = &args->words;
@@ -239,7 +239,7 @@ static int run_again(struct cmd *c, const char *resume)
     return print_run(c, &order);
 }
 
-/* Options of a run make no sense for a verb, and the other way round. */
+/* Options of a run are not valid for a verb, and vice versa. */
 static int check_options(const struct args *args, bool runs, bool is_next)
 {
     static const enum option_id of_verbs[] = {OPT_ALL, OPT_JSON};

@@ -1,10 +1,10 @@
 /*
- * goal_act: a session's goal, looked at and changed from outside.
+ * goal_act: shows and changes a session's goal from outside.
  *
- * A change of a goal that a process works on is made by that process: it is asked over its control
- * socket, and where it does not answer nothing is changed, because it would undo a change of the
- * store (goal/terms.c). Where no process holds the session, the change is made here, by the same
- * rules (goal_do() without an agent), in the store. Main thread.
+ * If a process is working on the goal, it makes the change itself: it is asked over its control
+ * socket, and if it does not answer nothing is changed, because it would undo a change of the store
+ * (goal/terms.c). If no process holds the session, the change is made here in the store by the same
+ * rules (goal_do() without an agent). Main thread.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +39,7 @@
 #define ACT_BEGIN_MS 2000  /* one that begins only then would do it a second time */
 #define ACT_WORK_MS ((int64_t)11 * 60 * 1000) /* a check may take its ten minutes */
 #define ACT_ID_BYTES 4   /* the beginning of an id has at least so many, as in find.h */
-#define ACT_OBJECTIVE 60 /* bytes of it in a list */
+#define ACT_OBJECTIVE 60 /* bytes of the objective in a list */
 #define ACT_NONE "no session of this folder has a goal; set one: tenax goal \"all tests pass\""
 
 struct act {
@@ -108,7 +108,7 @@ static bool act_is_here(const struct act *a, struct str session)
     return file_exists(buf_cstr(&path)) || act_lacks_transcript(a, session);
 }
 
-/* The newest change first; those of other folders are left out, unless all are wanted. */
+/* Most recently changed first; those of other folders are omitted unless all are requested. */
 static int act_goals(struct act *a, store_goal_vec *ret, struct err *err)
 {
     store_goal_vec all = {0};
@@ -138,8 +138,8 @@ static void act_find_dir(struct act *a)
         buf_adds(&a->dir, a->cmd->dir);
 }
 
-/* The session whose goal was changed last; begins: only sessions without other entries, whose id
- * begins so. Nothing is added when there is none. */
+/* The session whose goal was changed last; begins: only sessions without other entries whose id
+ * begins with it. Adds nothing if there is none. */
 static int act_newest(struct act *a, struct str begins, struct buf *ret_path, struct err *err)
 {
     store_goal_vec goals = {0};
@@ -320,7 +320,7 @@ static int act_report(struct act *a, struct err *err)
                        err);
 }
 
-/* What it came to, and the row as it is now. */
+/* Prints the result and the current row. */
 static int act_answer(struct act *a, struct str text, struct err *err)
 {
     struct store_goal g;
@@ -413,7 +413,7 @@ static int act_may_change(const struct act *a, const struct holder *holder, stru
                    "by the user, from another terminal");
 }
 
-/* The holder does not answer: a change that it does not know would not count. */
+/* The holder does not answer, so the change could not take effect. */
 static int act_unreachable(const struct holder *holder, struct err *err)
 {
     struct err why = *err;

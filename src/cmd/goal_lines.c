@@ -1,5 +1,5 @@
 /*
- * goal_lines: a goal's events as lines for the user. Text of others (reasons, commands) goes
+ * goal_lines: prints a goal's events for the user. Text from elsewhere (reasons, commands) passes
  * through goal/report/display.h, which removes control sequences. Main thread.
  */
 #include "cmd/goal_lines.h"

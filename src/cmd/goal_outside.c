@@ -1,5 +1,5 @@
 /*
- * goal_outside: the engine with a host that hears nothing and has no agent. Main thread.
+ * goal_outside: the goal engine with a host that receives nothing and has no agent. Main thread.
  */
 #include "cmd/goal_outside.h"
 

@@ -24,7 +24,7 @@
 #define PROOF_ID_BYTES 4 /* the beginning of an id has at least so many */
 #define PROOF_MAX_OUT ((size_t)64 << 20)
 #define PROOF_MAX_EVENTS 100000
-#define PROOF_OBJECTIVE 200 /* bytes of it in the first line */
+#define PROOF_OBJECTIVE 200 /* bytes of the objective in the first line */
 #define PROOF_TAIL ((size_t)2 << 10)
 
 struct proving {
@@ -43,7 +43,7 @@ static bool fits(const struct proof *p, struct str which, struct str dir)
     return str_eq(p->dir, dir);
 }
 
-/* The newest proof that fits. Those that cannot be read are named when nothing else fits. */
+/* The newest proof that matches. Unreadable ones are named if nothing else matches. */
 static int find_proof(struct proving *v, struct str which, struct proof *ret, struct err *err)
 {
     CLEANUP(mem_freep) char *goals = path_join(conf_home(v->conf), "goals");

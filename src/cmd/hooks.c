@@ -1,9 +1,9 @@
 /*
- * hooks: every handler of the settings, where it stands, and whether it runs.
+ * hooks: lists all handlers in the settings, their positions, and whether they run.
  *
- * The list is that of a run in this folder. The hooks of the project's own files are found by
- * reading the settings once more as if the folder were not trusted: those missing then need that
- * trust in interactive runs. Main thread.
+ * The list is that of a run in this folder. To find the hooks of the project's own files, the
+ * settings are read again as if the folder were not trusted: those missing then need that trust in
+ * interactive runs. Main thread.
  */
 #include <stdbool.h>
 

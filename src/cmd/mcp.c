@@ -140,7 +140,7 @@ static void write_oauth(struct jw *w, const struct args *args)
     jw_object_end(w);
 }
 
-/* The entry that the options and words describe. */
+/* Builds the entry that options and words describe. */
 static int describe(struct cmd *c, struct buf *ret)
 {
     const struct strv *words = &c->args.words;

@@ -1,7 +1,7 @@
 /*
- * permissions: the rules that count in this folder, each with the place where it is written; and
- * what becomes of one call, with the rule that decides. The answer is that of a session started
- * here and now, options included. Main thread.
+ * permissions: lists the rules that apply in this folder with their sources; and checks one call,
+ * showing the rule that decides. The answer is that of a session started here and now, including
+ * options. Main thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static int permissions_list(const struct permission_setting *s, bool json, struc
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-/* What the tools of these names say of themselves; others are only known by name. */
+/* Properties of the tools with these names; for others only the name is known. */
 static const struct {
     const char *tools;
     enum rule_about about;
@@ -244,7 +244,7 @@ static int permissions_check(const struct permission_setting *s, struct str text
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Words "permissions", verb, rest. After "--" everything is the command. */
+/* The words are "permissions", verb, rest. After "--" everything is the command. */
 static int permissions_run(struct cmd *c)
 {
     CLEANUP(setting_release) struct permission_setting s = {0};

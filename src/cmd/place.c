@@ -1,5 +1,5 @@
 /*
- * place: folders and a sandbox as a session in dir has them. Main thread.
+ * place: folders and a sandbox like those of a session in dir. Main thread.
  */
 #include "cmd/place.h"
 

@@ -205,7 +205,7 @@ static int plugin_change(struct cmd *c, const struct plugin_job *job, const char
     return plugin_told(c, command, what, &done, NULL);
 }
 
-/* One after the other; the first failure's exit code. */
+/* One after the other; returns the exit code of the first failure. */
 static int plugin_change_all(struct cmd *c, const struct plugin_job *job, const char *command,
                              change_fn fn, const struct strv *what)
 {

@@ -1,9 +1,9 @@
 /*
  * print: `tenax -p`, a session without a screen.
  *
- * Options in, a host put together, and one of two ways to show it: text (text.c), or json and
- * stream-json (proto). A prompt that is "/goal …" is read before anything else is made, so that
- * nothing begins that cannot; print_goal.c has what only such runs need. Main thread.
+ * Evaluates options, creates a host, and shows it in one of two ways: text (text.c), or json and
+ * stream-json (proto). A prompt "/goal …" is parsed first, so that nothing starts that cannot work;
+ * print_goal.c has what only such runs need. Main thread.
  */
 #include "cmd/print.h"
 
@@ -50,7 +50,7 @@ struct print {
     bool only_reports;    /* the session's goal is stopped, and nothing else was asked for */
 };
 
-/* Words, except empty ones: clients put the value of a switch there. */
+/* Ignores empty words, which clients pass as a switch's value. */
 static bool print_has_prompt(const struct args *args)
 {
     for (size_t i = 0; i < args->words.len; i++) {
@@ -124,7 +124,7 @@ static int print_begin(void *arg, struct err *err)
     if (p->goal.is_on)
         return print_goal_begin(&p->goal, p->session.host, p->slash, err);
     if (p->input_lines || p->only_reports)
-        return 0; /* the client will say it, or there is nothing to say */
+        return 0; /* the client will send it, or it is not needed */
     return slash_send(p->slash, &p->input, err);
 }
 
@@ -150,7 +150,7 @@ static void print_over(void *arg)
     if (!print_is_for_goal(p))
         return;
     if (cmd_signal_code())
-        goal_close(host_goal(p->host)); /* the result shall say that it is paused */
+        goal_close(host_goal(p->host)); /* the result must say that it is paused */
     host_settle(p->host);
 }
 
@@ -164,7 +164,7 @@ static int print_look(void *arg, struct err *err)
     p->spec->source = "clear";
     if (session_open(p->spec->conf, &p->spec->session, p->cmd->cancel, &notes, &p->next, err) < 0)
         return -1;
-    host_end_as(p->host, "clear"); /* its end comes before print_renew() */
+    host_end_as(p->host, "clear"); /* the session ends before print_renew() */
     return 0;
 }
 
@@ -306,8 +306,8 @@ static int print_host(struct print *p, struct buf *prompt, struct strv *notes, s
     return -1;
 }
 
-/* --continue without a prompt is for a turn that was left open and for an active goal, which goes
- * on by itself. A goal that is stopped stays so; the run says how it stands. */
+/* --continue without a prompt needs an open turn or an active goal, which continues automatically.
+ * A stopped goal remains stopped; the run prints its state. */
 static int print_check_words(struct print *p, struct str prompt, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -374,7 +374,7 @@ int print_run(struct cmd *c, const struct print_order *order)
     p.spec = &p.options.host;
     print_goal_init(&p.goal, &c->args, order);
     if (print_formats(&p, &err) < 0) {
-        say_plain("Error: %s", err.text); /* the words scripts know from elsewhere */
+        say_plain("Error: %s", err.text); /* scripts expect this text */
         code = EXIT_USAGE;
     } else if (session_options_read(&p.options, c, /*is_interactive=*/false, &err) < 0) {
         print_failed(c, &err);

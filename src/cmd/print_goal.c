@@ -174,7 +174,7 @@ static int send_text(struct slash *slash, enum goal_verb verb, const char *text,
     return slash_goal(slash, &a, err);
 }
 
-/* Limits that a goal which goes on is given, as they would be typed: "+50k" is more of it. */
+/* Limits for a resumed goal, in the form of arguments: "+50k" adds. */
 static const struct limit_row {
     enum option_id id;
     const char *limit;
@@ -219,8 +219,8 @@ int print_goal_check_changes(const struct args *args, struct err *err)
     return 0;
 }
 
-/* Checks and limits that a goal which goes on is given on top. How many limits: each of them wakes
- * one that a limit has stopped. */
+/* Sends additional checks and limits for a resumed goal. Returns the number of limits: each of them
+ * resumes a goal that a limit has stopped. */
 static int send_changes(const struct args *args, struct slash *slash, struct err *err)
 {
     int limits = 0;
@@ -326,7 +326,7 @@ int print_goal_end(struct print_goal *g, struct cmd *c, struct host *host, struc
     if (!g->works)
         return end.goes_on ? goal_exit_code(host_goal(host)) : code;
     if (cmd_signal_code())
-        goal_close(host_goal(host)); /* the report shall say that it is paused */
+        goal_close(host_goal(host)); /* the report must say that it is paused */
     goal_code = goal_exit_code(host_goal(host));
     if (as_text)
         goal_lines_end(c, host);
@@ -347,7 +347,7 @@ int print_goal_left(struct cmd *c, struct host *host, bool as_text, int code)
         goal_close(host_goal(host));
     if (code == EXIT_PIPE || !goal_ending(host_goal(host), &arena, &goal))
         return code;
-    if (goal.status == GOAL_COMPLETE) /* whatever became of the closing words */
+    if (goal.status == GOAL_COMPLETE) /* even if the final message failed */
         return goal.is_own && code == EXIT_FAILED ? EXIT_OK : code;
     if (cmd_signal_code() && !goal.is_own)
         return code;

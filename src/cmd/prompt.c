@@ -1,9 +1,9 @@
 /*
- * prompt: what the user asks, from the command line and from a pipe.
+ * prompt: the user's prompt from the command line and from a pipe.
  *
- * Piped input is read to its end, with a limit, and can be cancelled at any moment; when nothing
- * comes for a while we say what we wait for, because a forgotten `< /dev/null` looks like a hang.
- * Main thread.
+ * Piped input is read to its end, with a limit, and can be cancelled at any time; if nothing
+ * arrives for a while we print what we are waiting for, because a forgotten `< /dev/null` looks
+ * like a hang. Main thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int prompt_read_stdin(struct cmd *c, struct buf *text, struct err *err)
             told = true;
             continue;
         }
-        /* One byte more than the limit tells "too long" from "just fits". */
+        /* One byte more than the limit distinguishes "too long" from "just fits". */
         room = buf_room(text, 65536);
         if (!room)
             return err_set(err, ERR_TOO_BIG,
@@ -59,11 +59,12 @@ static int prompt_read_stdin(struct cmd *c, struct buf *text, struct err *err)
         if (n == 0)
             return 0;
         buf_grown(text, (size_t)n);
-        told = true; /* something comes: no need to explain any more */
+        told = true; /* data has arrived: no explanation is needed any more */
     }
 }
 
-/* What cannot be sent as JSON text is refused, with the place, rather than quietly changed. */
+/* Text that cannot be sent as JSON is rejected with its position instead of being changed silently.
+ */
 static int prompt_check(struct str text, struct err *err)
 {
     size_t nul = str_chr(text, '\0');
@@ -109,7 +110,7 @@ int prompt_gather(struct cmd *c, struct buf *ret, struct err *err)
                        "the prompt has more than %zu MB; put it into a file and name the file "
                        "instead",
                        PROMPT_MAX_BYTES >> 20);
-    /* A session that goes on may have something open: then there is nothing to add. */
+    /* A resumed session may have an open turn: then no prompt is needed. */
     if (str_trim(buf_str(&text)).len == 0 &&
         (c->args.given[OPT_CONTINUE] || c->args.given[OPT_RESUME]))
         return 0;

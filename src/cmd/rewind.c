@@ -309,8 +309,8 @@ static int run_go(struct rewind_run *r, struct buf *out, struct err *err)
     return plan && is_incomplete(plan);
 }
 
-/* 0, 1: not all of it could be done; -1. Held from before it is read: what another process adds
- * would be missing. */
+/* 0; 1 if not everything could be done; -1. Locks the session before reading it, since another
+ * process could add lines. */
 static int run_held(struct rewind_run *r, struct buf *out, struct err *err)
 {
     struct hold *hold = NULL;

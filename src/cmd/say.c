@@ -1,9 +1,9 @@
 /*
- * say: the one exit for text that people and pipes read. Main thread.
+ * say: the only function for printing text. Main thread.
  *
- * Text that reaches a terminal is cleaned first: it must not move the cursor, retitle the window or
- * answer questions on behalf of the user. Lists for people are cleaned in a pipe, too, which may
- * lead to a pager; JSON and answers are not.
+ * Text for a terminal is cleaned first: it must not move the cursor, retitle the window or answer
+ * questions on behalf of the user. Lists for people are cleaned in a pipe, too, which may lead to a
+ * pager; JSON and answers are not.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 
 #define SAY_PIECE ((size_t)4096) /* a pipe that can be written takes this much without blocking */
 
-/* Control characters as "^[", those beyond ASCII and broken ones as U+FFFD, none that turns the
- * text round; lines and tabs stay. */
+/* Shows control characters as "^[", those beyond ASCII and invalid ones as U+FFFD, and no
+ * bidirectional controls; keeps line ends and tabs. */
 static void say_clean(struct str text, struct buf *out)
 {
     while (text.len) {
@@ -120,7 +120,7 @@ void say_error(const struct err *err)
     say("%s", err->text[0] ? err->text : err_code_text(err->code));
 }
 
-/* A reader that has stopped reading (a pager, Ctrl-S) must not keep a cancel from being heard. */
+/* A reader that has stopped reading (a pager, Ctrl-S) must not delay a cancel. */
 static int say_write(struct str text, struct cancel *cancel, struct err *err)
 {
     struct pollfd fds[2] = {

@@ -1,6 +1,5 @@
 /*
- * session_options: what the options and settings of a session come to, once for all front ends.
- * Main thread.
+ * session_options: evaluates the options and settings of a session for all front ends. Main thread.
  */
 #include "cmd/session_options.h"
 
@@ -15,7 +14,7 @@
 #include "guard/sandbox.h"
 #include "host/hub.h"
 
-/* Options of things to come: taken, and said once when they would change something. */
+/* Options without effect yet: accepted, and reported once if they would change something. */
 static void options_not_yet(const struct args *args)
 {
     static const enum option_id later[] = {

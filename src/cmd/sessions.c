@@ -100,7 +100,7 @@ static bool are_plain(const char *eight)
     return !((x | (x - each * ' ') | (x + each)) & (each << 7));
 }
 
-/* How many characters from here on are ASCII and may stand in a line as they are, at most max. */
+/* How many characters from here on are printable ASCII, at most max. */
 static size_t plain_run(struct str text, size_t max)
 {
     size_t end = text.len < max ? text.len : max;

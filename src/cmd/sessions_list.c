@@ -24,20 +24,20 @@
 #define BRANCH_CHARS 16
 #define TITLE_CHARS 100 /* where the width is not known */
 #define TITLE_LEAST 20
-#define SAY_BYTES ((size_t)32 << 10) /* said at a time: all of it at once would be new memory */
+#define SAY_BYTES ((size_t)32 << 10) /* printed at a time, to limit memory */
 
 struct table {
     struct buf out;
     struct buf cell;  /* the one in the making */
-    struct strv open; /* ids of sessions that are held */
+    struct strv open; /* ids of locked sessions */
     bool has_folder;
     bool has_branch;
     size_t id_chars;
     size_t title_chars;
 };
 
-/* Ids are shown by their beginnings, unless two begin alike. Those seen so far are kept in a table
- * with room for as many again; none of them is 0. */
+/* How many characters of an id are shown: enough to be unique. Uses a hash table of the ids seen so
+ * far with twice as many slots; no id is 0. */
 static size_t table_id_chars(const struct index *ix)
 {
     CLEANUP(mem_freep) uint64_t *seen = NULL;
@@ -66,7 +66,7 @@ static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
 {
     static const struct {
         int64_t minutes; /* from there on the next is used */
-        int64_t of;      /* one of them is so many minutes */
+        int64_t of;      /* length of the unit in minutes */
         const char *ago;
     } units[] = {
         {60, 1, "m ago"},
@@ -87,7 +87,7 @@ static void add_age(struct buf *out, int64_t time_ms, int64_t now_ms)
     buf_adds(out, units[unit].ago);
 }
 
-/* Counts all bytes that do not continue a character. */
+/* Counts bytes that do not continue a character. */
 static size_t count_chars(struct str s)
 {
     size_t chars = 0;
@@ -216,7 +216,7 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
-/* False when the reader is gone. */
+/* False if the reader has closed the pipe. */
 static bool say_so_far(const struct sessions *s, struct buf *out, int *ret_code)
 {
     *ret_code = sessions_say(s, out);

@@ -1,5 +1,5 @@
 /*
- * sessions show and export: one session, its facts and prompts, or all of it as a document. Main
+ * sessions show and export: facts and prompts of a session, or all of it as a document. Main
  * thread.
  */
 #include <unistd.h>
@@ -22,7 +22,7 @@
 #define PROMPT_CHARS 100
 #define DOCUMENT_MAX ((size_t)1 << 30)
 
-/* One of many user messages. */
+/* A user message in the list. */
 struct prompt {
     struct str uuid;
     struct str text;

@@ -1,8 +1,8 @@
 /*
- * text: a session shown as plain text.
+ * text: prints a session as plain text.
  *
  * On a terminal the answer appears as it arrives, and the activity of tools on standard error; into
- * a pipe each answer goes whole, when it is complete, so that a script never reads half an answer
+ * a pipe each answer is printed when it is complete, so that a script never reads a partial answer
  * or, after a broken stream, the same text twice. On a terminal a retried answer continues where
  * the broken one stopped as long as it repeats the same text. Main thread.
  */
@@ -43,7 +43,7 @@
 struct text {
     bool live;        /* standard output is a terminal */
     bool in_text;     /* the open block is text */
-    bool mid_line;    /* the terminal's cursor stands after text of ours */
+    bool mid_line;    /* the cursor is after text of ours */
     bool after_text;  /* something has been shown before this step */
     struct buf shown; /* what the terminal has of this step's answer */
     size_t again;     /* of `shown`, what a retried answer has repeated so far */
@@ -71,8 +71,8 @@ static void text_out(struct text *t, struct str text)
     t->mid_line = text.ptr[text.len - 1] != '\n';
 }
 
-/* Removes from *text the part already on the terminal. If a retried answer turns out to differ,
- * prints a note and shows it from its beginning. */
+/* Removes from *text the part already on the terminal. If a retried answer is different, prints a
+ * note and shows it from its beginning. */
 static void text_skip_repeated(struct text *t, struct str *text)
 {
     struct str left = str_from(buf_str(&t->shown), t->again);
@@ -99,7 +99,7 @@ static void text_delta(struct text *t, struct str text)
     if (!text.len)
         return;
     if (t->after_text && !t->shown.len)
-        text_out(t, STR("\n")); /* an empty line between one step's words and the next one's */
+        text_out(t, STR("\n")); /* an empty line between the texts of two steps */
     buf_add(&t->shown, text);
     text_out(t, text);
 }
@@ -140,7 +140,8 @@ static void text_retry(struct text *t, const struct event *e)
     if (e->status >= 300 && !str_has(e->text, STR("HTTP ")))
         buf_addf(&text, " (HTTP %d)", e->status);
     buf_adds(&text, "; trying again");
-    if (e->delay_ms > 500) /* the same words for every draw: the second wait is 750 to 1000 ms */
+    if (e->delay_ms >
+        500) /* the same text for every random delay: the second wait is 750 to 1000 ms */
         buf_addf(&text, " in %" PRId64 " s", (e->delay_ms + 500) / 1000);
     say("%s (attempt %d of %d)", buf_cstr(&text), e->attempt, e->max_tries);
     t->retry_at_ms = e->delay_ms >= 2000 ? clock_mono_ms() + e->delay_ms : 0;
@@ -154,7 +155,7 @@ static void text_command(struct text *t, const struct event *e)
         say_plain("%.*s", STR_ARG(e->text));
 }
 
-/* A verdict is about words that have not been shown where only the last answer is. */
+/* A verdict may be about text that was not shown, if only the last answer is printed. */
 static void text_claim(struct text *t, const struct event *e)
 {
     if (!t->live && t->claim.len && str_is(e->name, "goal_verdict"))
@@ -187,7 +188,8 @@ static void text_answer(struct text *t, const struct turn_report *report)
     (void)say_out(buf_str(&rest), t->cancel, &t->code);
 }
 
-/* An answer that was not the last: the end of a background task has made another turn. */
+/* Prints an answer that was not the last one: the end of a background task has started another
+ * turn. */
 static void text_answer_before(struct text *t)
 {
     const struct turn_report *report = t->last ? t->last->report : NULL;
@@ -250,7 +252,7 @@ static void text_event(struct text *t, const struct event *e)
     case EVENT_COMPACTED:
         text_break(t);
         say_status("%s", "");
-        if (!e->is_error) /* of a failure a notice or the result tells */
+        if (!e->is_error) /* a failure is reported by a notice or the result */
             say("%.*s", STR_ARG(e->text));
         break;
     case EVENT_REWOUND:
@@ -279,7 +281,7 @@ static void text_event(struct text *t, const struct event *e)
     }
 }
 
-/* "2 calls were refused: Edit, Write (…)": an answer alone may not tell. */
+/* "2 calls were refused: Edit, Write (…)", because the answer may not mention them. */
 static void text_refused(const struct turn_report *report)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -311,13 +313,13 @@ static int text_end(struct text *t)
 
     text_break(t);
     if (t->code)
-        return t->code; /* output is gone; no one to notify */
+        return t->code; /* the output is closed: there is no one to notify */
     if (cmd_signal_code()) {
         say("interrupted");
         return cmd_signal_code();
     }
     if (!report)
-        return t->spec->for_goal ? EXIT_OK : EXIT_FAILED; /* it is complete already */
+        return t->spec->for_goal ? EXIT_OK : EXIT_FAILED; /* it is already complete */
     if (report->is_error) {
         say("%.*s",
             STR_ARG(report->error.len ? report->error : str_of(turn_end_name(report->end))));
@@ -331,7 +333,7 @@ static int text_end(struct text *t)
     return t->code;
 }
 
-/* Counts the seconds to the next try on a terminal. Returns until when to wait. */
+/* Counts down the seconds to the next attempt on a terminal. Returns until when to wait. */
 static int64_t text_countdown(struct text *t)
 {
     int64_t left_ms = t->retry_at_ms - clock_mono_ms();

@@ -457,7 +457,7 @@ static bool read_name(struct reading *r, const struct json *list)
     if (hook_event_parse(r->name, &r->event)) {
         if (!(point_of(r->event)->flags & POINT_IDLE))
             return true;
-        r->why_never = STR("not run: this version never raises this event");
+        r->why_never = STR("not yet run: this version never raises this event");
         if (json_len(list) && r->warnings && !are_others(r, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: this version never raises this event, so nothing "
@@ -467,7 +467,7 @@ static bool read_name(struct reading *r, const struct json *list)
     }
     r->is_later = true;
     if (point_comes_later(r->name)) {
-        r->why_never = STR("not run: the event is known, but has no effect here");
+        r->why_never = STR("not yet run: the event is known, but has no effect here");
         if (r->warnings && !are_others(r, buf_cstr(&key)))
             strv_addf(r->warnings,
                       "%.*s: hooks.%.*s: the event is known, but has no effect in this "

@@ -362,9 +362,9 @@ static void listed(void **state)
         "Stop/ agent=p: hooks of type agent are known, but not run by this version\n"
         "Stop/ =: must be an object\n"
         "Stop/m prompt=q managed: \n"
-        "MessageDisplay/x command=c: not run: the event is known, but has no effect here\n"
+        "MessageDisplay/x command=c: not yet run: the event is known, but has no effect here\n"
         "Nope/ command=d: there is no such event\n"
-        "SubagentStart/ http=http://x/: not run: this version never raises this event\n");
+        "SubagentStart/ http=http://x/: not yet run: this version never raises this event\n");
     clear(".tenax/settings.json");
     clear("etc/tenax/managed-settings.json");
 }

@@ -1,6 +1,6 @@
 /*
- * A question is known to the desk from put() until its thread has mailed the answer, so that it can
- * be withdrawn and waited for.
+ * A question is registered from put() until its thread has mailed the answer, so that it can be
+ * withdrawn and waited for.
  */
 #include "mcp/asked.h"
 

@@ -148,7 +148,7 @@ void client_tell(struct mcp_client *c, const struct err *why)
         then.done(then.arg, why);
 }
 
-/* ---- What the server says ---- */
+/* ---- Messages from the server ---- */
 
 static void client_reply(struct mcp_client *c, struct str id, struct str result, int code,
                          const char *text)
@@ -365,7 +365,7 @@ static void client_end(struct mcp_client *c)
     if (c->start_id && c->building) /* a list; initialize must not be cancelled */
         client_tell_cancelled(c, c->start_id, "the session ends");
     client_fail(c, MCP_FAILED, &err);
-    mailbox_close(c->mail); /* who asks from now on is answered that it is gone */
+    mailbox_close(c->mail); /* later callers get an error */
 }
 
 static void client_run(void *arg)

@@ -1,7 +1,6 @@
 /*
- * Requests: how they are written, what they wait for, and their ends. Where requests stand for
- * themselves, a result may be questions: the request waits for the answers and is sent again with
- * them.
+ * Requests: writing them, waiting, and their ends. With the newer, stateless protocol a result may
+ * consist of questions: the request waits for the answers and is sent again with them.
  */
 #include "mcp/client_inside.h"
 
@@ -57,7 +56,7 @@ static void request_text(const char *method, struct str params, struct str meta,
     buf_addc(ret, '}');
 }
 
-/* The headers of a request that stands for itself. */
+/* The headers of a request of the newer protocol. */
 static void add_headers(struct mcp_client *c, const char *method, struct str params,
                         struct strv *ret)
 {
@@ -149,7 +148,7 @@ void client_tell_cancelled(struct mcp_client *c, int64_t id, const char *why)
     (void)client_send(c, "notifications/cancelled", buf_str(&params), 0, NULL);
 }
 
-/* Calls under way may have taken effect, except the one that the server did not even look at. */
+/* Pending calls may have taken effect, except the one that the server has not even processed. */
 void client_abandon(struct mcp_client *c, int64_t refused_id, const struct err *why)
 {
     for (size_t i = 0; i < c->pending.len;) {

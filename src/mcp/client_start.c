@@ -1,9 +1,9 @@
 /*
- * From nothing to lists, and back: the connection is made, the server asked which protocol it
- * speaks, its lists are read page by page; and what is done when the connection is gone.
+ * Connecting and disconnecting: connects, determines the protocol version, reads the lists page by
+ * page; and handles a lost connection.
  *
- * A process that does not answer the question for the newer protocol is greeted in the older way,
- * too: the first success decides. One that ends when it is asked is started once more without.
+ * A process that does not answer the request of the newer protocol is also greeted with the older
+ * one: the first success decides. One that exits on it is started again without.
  */
 #include "mcp/client_inside.h"
 
@@ -132,7 +132,7 @@ static void client_probe(struct mcp_client *c, struct err *err)
     (void)client_send(c, "server/discover", STR(""), c->probe_id, err);
 }
 
-/* What the server has said about scopes stays known when its wire is gone. */
+/* Scopes that the server has named are kept after the connection is closed. */
 void client_note_scope(struct mcp_client *c)
 {
     if (!c->wire || !c->wire->scope[0])
@@ -142,7 +142,7 @@ void client_note_scope(struct mcp_client *c)
     gate_give(&c->gate);
 }
 
-/* The wire is in the middle of something: client_run() frees it. The first reason counts. */
+/* The wire is in use: client_run() frees it. The first reason is kept. */
 void client_on_lost(void *arg, const struct err *err)
 {
     struct mcp_client *c = arg;
@@ -232,7 +232,7 @@ static void take_hello(struct mcp_client *c, const struct json *result)
     client_next_list(c, STR(""));
 }
 
-/* It is greeted in the older way, unless it already was. */
+/* Greets it with the older protocol, unless that was already done. */
 void client_probe_failed(struct mcp_client *c)
 {
     struct err err = {0};
@@ -352,7 +352,7 @@ void client_take_start(struct mcp_client *c, const struct json *message)
         take_page(c, result); /* an error: an empty list */
 }
 
-/* The connection is gone: what is done about it. */
+/* Handles a lost connection. */
 void client_lost(struct mcp_client *c)
 {
     const struct mcp_server *s = c->spec.server;

@@ -35,7 +35,7 @@ struct login {
     const struct json *as;       /* metadata of the authorization server; NULL: it has none */
     struct buf issuer, scope, redirect, verifier;
     struct mcp_token token;
-    int fd; /* that the browser comes back to; -1: it is pasted */
+    int fd; /* for the browser's redirect; -1 = the user pastes the URL */
 };
 
 /* ---- Small things ---- */
@@ -128,7 +128,7 @@ static void say_refusal(const struct json *answer, int status, struct buf *ret)
 
 /* ---- Who issues tokens ---- */
 
-/* The server is asked for something without a token, so that it says what it wants. */
+/* Sends a request without a token, so that the server says what it requires. */
 static int ask_server(struct login *l, struct buf *ret_metadata, struct err *err)
 {
     CLEANUP(oauth_answer_release) struct oauth_answer answer = OAUTH_ANSWER_INIT;
@@ -146,7 +146,7 @@ static int ask_server(struct login *l, struct buf *ret_metadata, struct err *err
     return 0;
 }
 
-/* Whether what the metadata are about is the server that we talk to, or a part of it above. */
+/* Whether the metadata are for our server, or for a parent of its URL. */
 static bool covers(struct str resource, struct str url)
 {
     struct str origin, path, own_origin, own_path;
@@ -455,7 +455,7 @@ static int take_tokens(const struct json *answer, struct mcp_token *t, struct er
     return 0;
 }
 
-/* body: the grant. *ret_gone: the server says that it is not good any more. */
+/* body: the grant. *ret_gone: the server says that it is not valid any more. */
 static int ask_tokens(const struct oauth *o, struct mcp_token *t, struct buf *body, bool *ret_gone,
                       struct err *err)
 {
@@ -574,7 +574,7 @@ static int renew(const struct oauth *o, struct mcp_token *t, struct err *err)
     bool gone = false;
     int r = -1;
 
-    /* An answer that got lost may have used the token up: one more try tells. */
+    /* A lost answer may have used up the token: tries once more. */
     for (int i = 0; i < 2 && r < 0 && !gone; i++) {
         CLEANUP(buf_release) struct buf body = BUF_INIT(TOKEN_MAX * 4);
 

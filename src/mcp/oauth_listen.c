@@ -72,7 +72,7 @@ void oauth_query_get(struct str query, const char *name, struct buf *ret)
     }
 }
 
-/* The head of a request; false: none came. */
+/* Reads the head of a request; false if there is none. */
 static bool read_head(int fd, struct cancel *cancel, struct buf *ret)
 {
     int64_t until_ms = clock_mono_ms() + LISTEN_HEAD_MS;

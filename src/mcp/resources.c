@@ -1,6 +1,6 @@
 /*
- * Lists are those that the servers gave when they connected; a resource is read when it is asked
- * for. Binary contents go to files of the session.
+ * Lists are those that the servers sent when they connected; a resource is read on request. Binary
+ * contents are written to files of the session.
  */
 #include "mcp/resources.h"
 
@@ -86,7 +86,7 @@ static int list_run(struct tool_call *call, struct tool_result *ret, struct err 
     return 0;
 }
 
-/* One part of the content, as JSON; its blob becomes a file. */
+/* Writes one part of the content as JSON; a blob becomes a file. */
 static int write_content(struct tool_call *call, const struct json *part, unsigned number,
                          struct jw *w, struct err *err)
 {

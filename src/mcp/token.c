@@ -1,7 +1,7 @@
 /*
- * {"mcpOAuth": {"<name>|<16 hex of SHA-256 of type and URL>": {…}}}: a server whose address changes
- * does not get the token of the old one. Everything is read, one member changed, everything
- * written.
+ * {"mcpOAuth": {"<name>|<16 hex of SHA-256 of type and URL>": {…}}}: a server whose URL changes
+ * does not get the token of the old one. A change reads everything, replaces one member, and writes
+ * everything.
  */
 #include "mcp/token.h"
 

@@ -1,9 +1,9 @@
 /*
- * A server as a child process: a JSON text a line, in on standard input and out on standard output.
- * What it writes to standard error goes to a log file of limited size.
+ * A server as a child process: one JSON text per line on standard input and output. Its standard
+ * error is written to a log file of limited size.
  *
  * Its environment is the user's without what belongs to tenax and without keys of model providers;
- * a server that a repository brings gets only what programs need to run at all.
+ * a server from a repository gets only what programs need to run at all.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct wire_stdio {
     struct wire wire;
     struct proc *proc;
     struct buf line;
-    struct buf last;         /* of standard error, to say why it ended */
+    struct buf last;         /* of standard error, for explaining its end */
     struct sandbox_job *job; /* NULL: it is not confined */
     int log;
     unsigned noise;

@@ -1,7 +1,6 @@
 /*
- * /agents: the types of agents there are: a look at one, a new one that the model drafts, changes
- * and removal of those that are files of the user's or the project's. A change counts for agents
- * that are started from then on.
+ * /agents: lists and shows agent types, creates one from a draft by the model, changes and deletes
+ * those in files of the user or the project. Changes apply to agents started afterwards.
  */
 #include <ctype.h>
 #include <string.h>
@@ -198,7 +197,7 @@ static void write_template(struct str name, struct str wish, struct buf *ret)
              STR_ARG(wish));
 }
 
-/* Models often put a fence around a file despite the instructions. */
+/* Models often put a fence around the file despite the instructions. */
 static struct str without_fence(struct str text)
 {
     text = str_trim(text);
@@ -246,8 +245,7 @@ static char *place_of(struct slash_call *call, struct str name, bool is_users)
     return buf_take(&path);
 }
 
-/* Asks an interactive user: its name and purpose, unless given, where it goes, and who writes
- * it. */
+/* Asks the user for name and purpose (unless given), the destination, and who writes it. */
 static int ask_new(struct slash_call *call, struct buf *name, struct buf *wish, size_t *ret_place,
                    size_t *ret_how, struct err *err)
 {

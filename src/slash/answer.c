@@ -1,5 +1,5 @@
 /*
- * answer: what commands have in common when they say, ask and save something. The commands' thread.
+ * answer: helpers of commands for output, questions and saving settings. The commands' thread.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * /break-cache: the provider's prompt cache is not used for the next call, or for all of them: to
- * find out what it saves, or when it seems to be stale.
+ * /break-cache: bypasses the provider's prompt cache for the next call, or for all of them, to
+ * measure what it saves or if it seems to be stale.
  */
 #include "agent/agent.h"
 #include "base/err.h"

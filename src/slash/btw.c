@@ -1,6 +1,6 @@
 /*
- * /btw: a question beside the conversation. The model sees the conversation and answers; neither
- * question nor answer becomes part of it, and work that runs is not disturbed.
+ * /btw: a question outside of the conversation. The model sees the conversation and answers;
+ * neither question nor answer becomes part of it, and running work is not disturbed.
  */
 #include "agent/recall.h"
 #include "base/err.h"
@@ -35,7 +35,7 @@ static int btw_run(struct slash_call *call, struct err *err)
     if (!call->args.len)
         return err_set(err, ERR_BAD_INPUT, "usage: /btw %s", slash_btw_entry.hint);
     if (host_recall(call->host, call->cancel, &past, err) < 0) {
-        if (err->code != ERR_NOT_FOUND) /* nothing has been said yet */
+        if (err->code != ERR_NOT_FOUND) /* the session has no messages yet */
             return -1;
         *err = (struct err){0};
     } else {

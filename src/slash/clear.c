@@ -1,7 +1,7 @@
 /*
- * /clear: begin anew. A new session takes the place of this one, which stays to be resumed. Where
- * nothing more can be said (a prompt of the command line) the conversation of the same session goes
- * back to its beginning, which /rewind undoes.
+ * /clear: starts a new conversation. A new session replaces this one, which can be resumed later.
+ * If no more input is possible (a prompt of the command line), the conversation of this session is
+ * rewound to its beginning, which /rewind undoes.
  */
 #include "base/err.h"
 #include "base/file.h"

@@ -1,6 +1,5 @@
 /*
- * /config: what the settings are and where each comes from; one of them changed in the user's own
- * file.
+ * /config: shows the settings and their sources; changes one in the user's own file.
  */
 #include "conf/conf.h"
 
@@ -53,7 +52,7 @@ static void say_row(void *arg, const char *path, struct str value, struct str or
                unused ? unused : "");
 }
 
-/* What takes effect only by being told. */
+/* Applies settings that are not read on demand. */
 static void config_apply(struct slash_call *call, const char *key)
 {
     const struct conf *conf = host_conf(call->host);

@@ -26,7 +26,7 @@ const struct slash_command slash_context_entry = {
 #define GRID_CELLS (GRID_SIDE * GRID_SIDE)
 #define GRID_COLS (2 * GRID_SIDE - 1) /* with a space between its squares */
 #define LIST_COLS 45                  /* the longest row of the list */
-#define LIST_ROW 2                    /* of the grid, beside which the list begins */
+#define LIST_ROW 2                    /* row of the grid where the list next to it begins */
 
 struct context_part {
     const char *name;
@@ -71,7 +71,7 @@ static void parts_of(const struct host_fill *fill, struct context_part parts[sta
         parts[PART_BUFFER].tokens = 0;
 }
 
-/* Which part square i belongs to: whatever has tokens has at least one square. */
+/* The part that square i belongs to: every part with tokens has at least one square. */
 static size_t part_at(const struct context_part parts[static PART_COUNT], int64_t window, size_t i)
 {
     size_t cells[PART_COUNT] = {0};
@@ -117,7 +117,7 @@ static void say_grid_row(struct slash_call *call,
     }
 }
 
-/* The list stands beside the grid where there is room, else below it. */
+/* The list is next to the grid if there is room, otherwise below it. */
 static void say_grid(struct slash_call *call, const struct context_part parts[static PART_COUNT],
                      int64_t window)
 {

@@ -47,7 +47,7 @@ static void say_model(struct slash_call *call, const struct model_spent *m)
     slash_sayf(call, INK_PLAIN, "  %s\n", buf_cstr(&text));
 }
 
-/* A session that goes on has been paid for before this run: what its file says. */
+/* The earlier costs of a resumed session, from its file. */
 static int say_past(struct slash_call *call, struct err *err)
 {
     CLEANUP(recall_release) struct recall past = RECALL_INIT;

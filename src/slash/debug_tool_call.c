@@ -1,5 +1,5 @@
 /*
- * /debug-tool-call: the last calls of tools, with what went in and what came out.
+ * /debug-tool-call: shows recent tool calls with input and result.
  */
 #include "agent/recall.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /*
- * /diff: what has changed in the repository and is not committed yet, as git tells it. Programs
- * that the repository names for diffs are not run.
+ * /diff: uncommitted changes of the repository, as reported by git. Programs that the repository
+ * names for diffs are not run.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ const struct slash_command slash_diff_entry = {
 #define DIFF_TIMEOUT_MS 20000
 #define DIFF_MAX_WORDS 50
 
-/* -1: git could not be run or refused; its words are in err. */
+/* -1: git could not be run or failed; err has its message. */
 static int ask_git(struct slash_call *call, const char *const *args, struct buf *ret,
                    struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * /effort: how hard the model shall think. Confirming writes the user's settings and counts for
- * this session at once; a variable that is set wins over the settings, and is reported.
+ * /effort: sets how much the model thinks. Confirming writes the user's settings and applies to
+ * this session at once; a variable that is set takes precedence over the settings, and is reported.
  */
 #include "llm/effort.h"
 

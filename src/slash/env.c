@@ -1,6 +1,6 @@
 /*
- * /env: where tenax runs, and the variables that matter to it. Only names on a list are shown, and
- * of those that sound like secrets only both ends.
+ * /env: where tenax runs, and the environment variables that affect it. Only names on a list are
+ * shown, and only both ends of values that may be secret.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +53,7 @@ static bool is_secret(struct str name)
     return false;
 }
 
-/* A proxy's address may have a name and a password in it, whatever is in those: they end at the
- * last "@" before the path. */
+/* A proxy's URL may have a name and a password, up to the last "@" before the path. */
 static void add_value(struct buf *out, struct str name, struct str value)
 {
     size_t scheme = str_find(value, STR("://"));

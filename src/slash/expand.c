@@ -146,13 +146,13 @@ struct expansion {
     struct slash_call *call;
     const struct own_command *command;
     struct expand_values values;
-    struct permit *permit; /* with what the command may do; made for its first `!` */
+    struct permit *permit; /* for the commands that it may run; made for the first `!` */
     bool used;
     size_t commands;
     struct strv files;
 };
 
-/* Whose permissions and folder count: those of the agent that calls it, else the session's. */
+/* Permissions and folder of the calling agent, else of the session. */
 static struct permit *expansion_permit(const struct expansion *x)
 {
     return x->call->tool ? x->call->tool->permit : host_permit(x->call->host);
@@ -172,7 +172,7 @@ static bool is_trusted(const struct expansion *x)
 static int check_leave(struct expansion *x, struct str command, struct err *err)
 {
     struct rule_subject subject = {.tool = STR("Bash"), .about = ABOUT_COMMAND, .text = command};
-    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* the turn says them */
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* the turn reports them */
     struct permit_answer answer;
 
     if (!is_trusted(x))
@@ -314,8 +314,8 @@ static int expand_body(struct expansion *x, struct str body, struct buf *ret, st
     return buf_check(ret, err);
 }
 
-/* The frontmatter's grants count where the file is trusted: the user's own, or a project that the
- * user has trusted. */
+/* The frontmatter's grants apply if the file is trusted: the user's own, or of a trusted project.
+ */
 static void take_grants(struct slash_call *call, const struct own_command *c)
 {
     bool vouched = c->level != LEVEL_PROJECT || conf_is_trusted(host_conf(call->host));

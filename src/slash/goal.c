@@ -1,6 +1,6 @@
 /*
- * /goal: the argument is parsed (goal/argument/argument.h) and carried out (goal/goal.h); the user
- * is asked before a goal is replaced, and edits one in place. The commands' thread.
+ * /goal: parses the argument (goal/argument/argument.h) and executes it (goal/goal.h); asks the
+ * user before a goal is replaced, and lets the user edit one. The commands' thread.
  */
 #include "goal/goal.h"
 
@@ -147,7 +147,7 @@ static int goal_ask_scripts(struct slash_call *call, struct goal_argument *what,
     return 0;
 }
 
-/* "/goal edit", bare: the person changes the words. */
+/* "/goal edit" without an argument: the user edits the text. */
 static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -156,11 +156,11 @@ static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, st
     if (goal_get(host_goal(call->host), &arena, &row, err) <= 0)
         return err_set(err, ERR_NOT_FOUND,
                        "No goal is set, so there is none to edit. /goal <condition> sets one");
-    goal_objective(host_goal(call->host), &row, &what->text); /* all of it, however long */
+    goal_objective(host_goal(call->host), &row, &what->text); /* all of it, of any length */
     return call->front->edit(call->front->arg, STR("The goal"), &what->text, call->cancel, err);
 }
 
-/* The typed text, or its meaning where it has been parsed already. */
+/* The typed text, or the parsed form if it has already been parsed. */
 static struct str goal_typed(const struct slash_call *call, const struct goal_argument *what)
 {
     if (call->args.len)

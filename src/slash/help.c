@@ -1,5 +1,5 @@
 /*
- * /help: the table for users; or one row of it.
+ * /help: prints the table of commands, or one row of it.
  */
 #include "base/err.h"
 #include "base/strv.h"

@@ -1,5 +1,5 @@
 /*
- * /init: the model looks at the project and writes down what an agent should know of it.
+ * /init: lets the model examine the project and write down what an agent should know about it.
  */
 #include "base/file.h"
 #include "conf/conf.h"

@@ -35,7 +35,7 @@ static int logout_pick(struct slash_call *call, const struct strv *stored, struc
     return 0;
 }
 
-/* A variable that still gives one. */
+/* Mentions a variable that still provides a key. */
 static void say_variable(struct slash_call *call, struct str provider)
 {
     const struct conf *conf = host_conf(call->host);

@@ -1,6 +1,6 @@
 /*
- * A prompt is asked for when it is typed; its messages become the prompt for the model, in their
- * order. What the server says is text for the model, and no command runs because of it.
+ * Prompts of MCP servers: one is requested when it is typed; its messages become the prompt for the
+ * model, in order. The server's text is for the model only and never runs a command.
  */
 #include "slash/mcp_prompt.h"
 

@@ -1,5 +1,5 @@
 /*
- * /memory: the files of instructions that the model is given, and a change to one of them.
+ * /memory: shows the instruction files of the model, and edits one.
  */
 #include "base/arena.h"
 #include "base/err.h"

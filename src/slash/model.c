@@ -87,7 +87,7 @@ static void rows_add(struct rows *r, struct str provider, struct str name, const
     vec_push(&r->list, c);
 }
 
-/* Short names of the provider in use: "sonnet" and what it stands for. */
+/* Short names of the current provider: "sonnet" and the model that it means. */
 static void rows_add_aliases(struct rows *r, struct str provider)
 {
     static const char *const names[] = {"default", "fable", "opus", "sonnet", "haiku", "gpt"};
@@ -105,8 +105,8 @@ static void rows_add_aliases(struct rows *r, struct str provider)
     }
 }
 
-/* Short names first; then, newest first, the models of providers that there is a key for, those
- * that the settings describe, and the one in use. */
+/* Short names first; then, newest first, the models of providers with a key, those described in the
+ * settings, and the current one. */
 static void rows_find(struct slash_call *call, struct rows *r, struct str now)
 {
     const struct conf *conf = host_conf(call->host);

@@ -1,5 +1,5 @@
 /*
- * note: text after "#" goes into a memory file; the user chooses which one. The row is in no list.
+ * note: writes text after "#" to a memory file that the user chooses. The row is not listed.
  */
 #include "base/err.h"
 #include "base/file.h"

@@ -1,6 +1,6 @@
 /*
- * /onboarding: the settled questions of a first run, and each of them once more. The questions
- * belong to others: the theme's to /theme, trust to host/trust.h.
+ * /onboarding: repeats the questions of the first run. The questions are implemented elsewhere: the
+ * theme's in /theme, trust in host/trust.h.
  */
 #include <string.h>
 

@@ -114,7 +114,7 @@ static bool stamp_holds(const struct own_stamp *s)
            st.st_size == s->size;
 }
 
-/* Those of a folder that a file read has brought, as the project's. */
+/* Those of a folder with a file that was read, as the project's. */
 static void places_near(const struct conf *conf, const struct strv *near, const char *name,
                         struct arena *arena, place_vec *ret)
 {
@@ -197,7 +197,7 @@ static void add_rules(const struct json *v, struct strv *ret)
 
         depth += c == '(';
         depth -= c == ')' && depth;
-        /* Between rules stands a comma, or a space where no parenthesis is open. */
+        /* Rules are separated by commas, or by spaces outside of parentheses. */
         if ((c != ',' && c != ' ' && c != '\n') || (depth && i < rest.len))
             continue;
         if (i > from)
@@ -224,7 +224,7 @@ static void add_names(const struct json *v, struct strv *ret)
     }
 }
 
-/* "[file] [line]"; YAML may have made a list of it. */
+/* "[file] [line]", which YAML may have parsed as a list. */
 static struct str read_hint(struct arena *arena, const struct json *v)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
@@ -239,7 +239,7 @@ static struct str read_hint(struct arena *arena, const struct json *v)
     return arena_str(arena, buf_str(&text));
 }
 
-/* The description, with when to use it; else the first line that says something. */
+/* The description and when to use it; otherwise the first line with text. */
 static struct str read_summary(struct arena *arena, const struct json *front, struct str body)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -263,7 +263,7 @@ static struct str read_summary(struct arena *arena, const struct json *front, st
     return arena_str(arena, str_clip(buf_str(&text), OWN_MAX_SUMMARY));
 }
 
-/* What the list of skills says of it. */
+/* Its text in the list of skills. */
 static struct str read_line(struct arena *arena, const struct json *front, struct str summary)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
@@ -294,7 +294,7 @@ static void apply_override(const struct conf *conf, struct own_command *c)
     c->is_hidden = c->is_hidden || str_is(how, "off");
 }
 
-/* Which of two of one name counts. */
+/* Precedence of commands with the same name. */
 static int rank(const struct own_command *c)
 {
     static const int levels[] = {[LEVEL_PROJECT] = 0,
@@ -306,7 +306,7 @@ static int rank(const struct own_command *c)
     return c->plugin ? -1 : 2 * levels[c->level] + c->is_skill;
 }
 
-/* Takes it, or says why not. */
+/* Adds it, or notes why not. */
 static void keep(struct own_list *l, struct own_command *c)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(1000);
@@ -355,14 +355,14 @@ static struct str body_behind(struct str text)
     return rest;
 }
 
-/* true and false, also as the string that a slip in the YAML makes of them. */
+/* Accepts true and false, also as strings. */
 static bool says(const struct json *v, bool what)
 {
     return json_is(v, JSON_STRING) ? str_is(json_str(v), what ? "true" : "false")
                                    : v && json_bool(v, !what) == what;
 }
 
-/* As compilers name a place: FILE:LINE. */
+/* In the compilers' format: FILE:LINE. */
 static void note_broken(struct own_list *l, const char *path, struct str why)
 {
     static const struct str at = STR_INIT("frontmatter, line ");
@@ -505,7 +505,7 @@ static void take_commands(struct own_list *l, const struct conf *conf, const str
     }
 }
 
-/* A place of a plugin may be the folder of one skill. */
+/* A place of a plugin may be the folder of a single skill. */
 static bool take_one(struct own_list *l, const struct conf *conf, const struct place *at)
 {
     CLEANUP(mem_freep) char *path = path_join(at->path, "SKILL.md");
@@ -516,7 +516,7 @@ static bool take_one(struct own_list *l, const struct conf *conf, const struct p
     return true;
 }
 
-/* A place of a plugin may be one file. */
+/* A place of a plugin may be a single file. */
 static bool take_command(struct own_list *l, const struct conf *conf, const struct place *at)
 {
     struct str file = str_of(path_base(at->path));
@@ -565,7 +565,7 @@ struct own_list *own_read(const struct conf *conf, const struct strv *near, bool
     l->project = arena_cstr(&l->arena, str_of(project));
     if (conf_get_bool(conf, "disableSlashCommands", false))
         return l;
-    places_find_added(conf, "commands", &arena, &commands); /* the project's own beat these */
+    places_find_added(conf, "commands", &arena, &commands); /* the project's own take precedence */
     places_find(conf, "commands", &arena, &commands);
     places_find_added(conf, "skills", &arena, &skills);
     places_find(conf, "skills", &arena, &skills);

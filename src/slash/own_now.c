@@ -1,6 +1,7 @@
 /*
- * own_now: which list counts, and whether the one on the disk may take its place. Lists are read
- * without the lock: that looks at folders. Two at once read twice, and one of them counts.
+ * own_now: the current list of commands, and replacing it by the one on disk. Lists are read
+ * without the lock, since that examines folders. Two threads may read at the same time; one of the
+ * results is used.
  */
 #include "slash/own_now.h"
 
@@ -33,7 +34,7 @@ struct own_now {
     struct lock lock;        /* of what follows */
     struct own_list *list;   /* the current one; NULL: not requested yet */
     struct own_list *denied; /* refused by a hook; NULL: none */
-    struct strv near;        /* folders below the project whose files were read */
+    struct strv near;        /* folders below the project from which files were read */
     struct map loaded;       /* "agent name digest" of texts that are in a conversation */
     struct skill_listing listing;
     struct skill_search search;
@@ -82,7 +83,7 @@ static void now_near(struct own_now *n, struct strv *ret)
     lock_give(&n->lock);
 }
 
-/* Reads the files, and makes them current. Yours. */
+/* Reads the files and makes them current. The caller owns the result. */
 static struct own_list *now_read(struct own_now *n, bool keeps_texts)
 {
     CLEANUP(strv_release) struct strv near = STRV_INIT;
@@ -107,7 +108,7 @@ static bool now_may_change(struct own_now *n, const struct own_list *from,
     return may;
 }
 
-/* With every look at the settings, one at a time; waits for hooks. */
+/* Called with every check of the settings, one at a time; waits for hooks. */
 static void now_look(void *arg)
 {
     struct own_now *n = arg;
@@ -121,7 +122,7 @@ static void now_look(void *arg)
         return;
     list = now_ref(n, &n->list);
     denied = now_ref(n, &n->denied);
-    if (!list || !list->keeps_texts) { /* nothing to compare with: the current files count */
+    if (!list || !list->keeps_texts) { /* nothing to compare with: use the current files */
         own_list_unref(now_read(n, /*keeps_texts=*/true));
         return;
     }
@@ -186,7 +187,7 @@ static bool has_skills(const char *dir)
     return false;
 }
 
-/* Files that were read bring the skills of the folders they lie in, up to the one worked in. */
+/* Files that were read add the skills of their folders, up to the working directory. */
 static void now_look_near(struct own_now *n, const struct strv *seen)
 {
     CLEANUP(strv_release) struct strv done = STRV_INIT;
@@ -282,7 +283,7 @@ void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
         tell_shortened(n);
 }
 
-/* The lock is held. */
+/* The lock must be held. */
 static bool now_loads(struct own_now *n, const char *agent, struct str name, struct str body)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
@@ -293,7 +294,7 @@ static bool now_loads(struct own_now *n, const char *agent, struct str name, str
     return !map_set(&n->loaded, buf_str(&key), n);
 }
 
-/* The lock is held. */
+/* The lock must be held. */
 static bool take_text(void *arg, const struct own_command *c, struct str body)
 {
     return now_loads(arg, /*agent=*/"main", c->name, body);

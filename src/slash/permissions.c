@@ -1,5 +1,5 @@
 /*
- * /permissions: the rules that count in this session; more of them, or fewer.
+ * /permissions: shows, adds and removes the permission rules of this session.
  */
 #include <string.h>
 
@@ -38,9 +38,8 @@ static const struct {
     {"user", "userSettings"},
 };
 
-/* The rule goes whole, as the "name of a tool": what settings would refuse is refused here too, and
- * nothing is read into half of it. *ret_place is where it counts now: only in the session when it
- * could not be written. */
+/* The whole rule is passed as the tool's name, so that what settings would reject is rejected here,
+ * too. *ret_place is where it applies now: only in the session if it could not be saved. */
 static int change(struct slash_call *call, const char *type, struct str behavior, struct str rule,
                   const char *destination, const char **ret_place, struct err *err)
 {
@@ -73,7 +72,7 @@ static int change(struct slash_call *call, const char *type, struct str behavior
     return 0;
 }
 
-/* One that this session does not have may be a slip of the pen. */
+/* A tool that this session does not have may be a typing error. */
 static void warn_unknown_tool(struct slash_call *call, struct str rule)
 {
     CLEANUP(buf_release) struct buf names = BUF_INIT(SLASH_MAX_TEXT);
@@ -89,8 +88,8 @@ static void warn_unknown_tool(struct slash_call *call, struct str rule)
         slash_sayf(call, INK_YELLOW, "There is no tool %.*s in this session.\n", STR_ARG(tool));
 }
 
-/* Settings of an untrusted folder allow nothing: a rule written there would seem to count until the
- * session ends. */
+/* Settings of an untrusted folder cannot allow anything: a rule saved there would apply only until
+ * the session ends. */
 static int check_trust(struct slash_call *call, struct str list, const char *destination,
                        struct err *err)
 {
@@ -128,7 +127,7 @@ static int rules_read(struct slash_call *call, struct arena *arena, const struct
     return json_parse(arena, arena_str(arena, buf_str(&text)), ret, /*ret_info=*/NULL, err);
 }
 
-/* Out of whichever list it is in, at that place. */
+/* Removes it from its list at that position. */
 static int rule_remove(struct slash_call *call, struct str rule, const char *destination,
                        struct err *err)
 {
@@ -171,7 +170,7 @@ static void rules_say(struct slash_call *call, const struct json *rules)
         slash_say(call, INK_PLAIN, STR("There are no rules here.\n"));
 }
 
-/* The rules as a list: one of them to be removed, or another one. *ret: RULES_ADD, or its place. */
+/* Shows the rules in a list to remove or add one. *ret: RULES_ADD, or the position. */
 #define RULES_ADD ((size_t)-1)
 #define RULES_SHOWN 300
 static int rules_pick(struct slash_call *call, const struct json *rules, size_t *ret,

@@ -1,5 +1,5 @@
 /*
- * /plan: plan mode, in which nothing is changed; or the plan that was made.
+ * /plan: enters plan mode, in which nothing is changed, or shows the plan.
  */
 #include "agent/recall.h"
 #include "base/arena.h"

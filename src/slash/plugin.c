@@ -1,6 +1,6 @@
 /*
- * /plugin: the plugins there are, and what may be done about them; the words are those of `tenax
- * plugin`. What can run is shown and asked about; without a user to ask nothing is installed.
+ * /plugin: lists plugins and changes them, with the arguments of `tenax plugin`. Shows what a
+ * plugin can run and asks; without a user nothing is installed.
  */
 #include <string.h>
 
@@ -142,7 +142,7 @@ static size_t change_row(const char *words)
     return i;
 }
 
-/* One plugin is chosen: what to do with it. */
+/* Asks what to do with the chosen plugin. */
 static int act_on(struct slash_call *call, const char *id, bool is_loaded, struct err *err)
 {
     const char *const labels[] = {is_loaded ? "Disable" : "Enable", "Update", "Uninstall",

@@ -1,5 +1,5 @@
 /*
- * prompt: a command's words as an input of the agent.
+ * prompt: sends a command's text as input to the agent.
  */
 #include "slash/prompt.h"
 
@@ -56,7 +56,7 @@ int prompt_command(const struct slash_call *call, struct str name, struct agent_
     return 0;
 }
 
-/* Its grants apply to a separate turn, and must not apply to one that runs already. */
+/* Its grants apply to a turn of its own, not to one that is already running. */
 static bool prompt_grants(const struct slash_call *call)
 {
     return call->allow.len || call->deny.len || call->only.len || call->model.len || call->effort;

@@ -1,6 +1,6 @@
 /*
- * /recap: the current state in a sentence or two, for a user who comes back. The model is asked
- * beside the conversation, which stays as it is.
+ * /recap: the current state in a sentence or two, for a user who comes back. The question to the
+ * model does not become part of the conversation.
  */
 #include "agent/recall.h"
 #include "base/err.h"
@@ -19,8 +19,8 @@ const struct slash_command slash_recap_entry = {
 };
 
 #define RECAP_WORDS 40
-#define RECAP_BYTES ((size_t)24 << 10) /* of the newest words */
-#define RECAP_BLOCK ((size_t)2000)     /* of one of them */
+#define RECAP_BYTES ((size_t)24 << 10) /* of the newest messages */
+#define RECAP_BLOCK ((size_t)2000)     /* of one message */
 #define RECAP_TOKENS 1000
 
 static const char system_words[] =
@@ -63,7 +63,7 @@ void slash_add_talk(struct buf *out, const struct recall *past, size_t max)
     }
 }
 
-/* Whatever the model thinks of the limit. */
+/* Enforces the limit if the model does not. */
 static void add_words(struct buf *out, struct str text)
 {
     size_t words = 0;

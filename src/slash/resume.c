@@ -1,6 +1,6 @@
 /*
- * /resume: another session of this folder in the place of this one; without a front end the list,
- * and how to go there.
+ * /resume: replaces this session by another one of this folder; without a front end it prints the
+ * list and how to resume one.
  */
 #include "base/arena.h"
 #include "base/err.h"
@@ -33,7 +33,7 @@ static bool is_meant(const struct store_session *row, struct str words)
            str_find_nocase(row->branch, words) < row->branch.len || str_starts(row->id, words);
 }
 
-/* All but this one, newest first, as far as they are meant. */
+/* All but this one, newest first, that match the argument. */
 static int find_rows(struct slash_call *call, struct index *ix, struct err *err)
 {
     CLEANUP(store_freep) struct store *store = NULL;
@@ -76,7 +76,7 @@ static bool is_held(const struct slash_call *call, const struct store_session *r
                      /*err=*/NULL) == 1;
 }
 
-/* Asked before it is gone to: what runs here ends when this session is left. */
+/* Asks first, since running work ends with this session. */
 static int resume_go(struct slash_call *call, const struct store_session *row, struct err *err)
 {
     if (is_held(call, row))

@@ -33,11 +33,11 @@ void shell_result_release(struct shell_result *r)
     buf_release(&r->err);
 }
 
-/* One command while it runs. */
+/* A running command. */
 struct shell_watch {
     struct shell_result *ret;
     struct plain streams[2];
-    struct buf tail; /* of both, as they came */
+    struct buf tail; /* of both streams, in order of arrival */
     bool has_news;
     int64_t told_ms;
 };
@@ -102,7 +102,7 @@ static bool watch_take(struct shell_watch *w, struct proc_mail *pm)
     return false;
 }
 
-/* Both streams, made plain on the way; until the end. */
+/* Reads both streams, reduced to plain text, until the end. */
 static int watch(struct mailbox *from, struct cancel *cancel, struct shell_result *ret,
                  struct err *err)
 {
@@ -246,7 +246,7 @@ static int shell_row_run(struct slash_call *call, struct err *err)
     }
     slash_say(call, INK_PLAIN, buf_str(&r.out));
     slash_say(call, INK_RED, buf_str(&r.err));
-    if (rc < 0) /* the part that was read is still part of the conversation */
+    if (rc < 0) /* the part that was read is part of the conversation nevertheless */
         slash_say(call, INK_YELLOW, STR("\nInterrupted"));
     else if (r.timed_out)
         slash_sayf(call, INK_YELLOW, "\nEnded after %d s", (int)(SHELL_TIMEOUT_MS / 1000));

@@ -26,7 +26,7 @@
 struct listing_line {
     const struct own_command *skill;
     struct str text; /* its description, complete */
-    size_t room;     /* characters of it to show */
+    size_t room;     /* characters of it that fit */
     size_t chars;    /* of it all */
 };
 
@@ -151,7 +151,7 @@ bool skill_is_listed(const struct own_command *c, const struct strv *seen, bool 
            (!c->paths.len || seen_matches(c, seen));
 }
 
-/* Managed skills, then the user's, those of the project, of plugins; by name in each. */
+/* Order: managed, user, project, plugins; sorted by name. */
 static int level_rank(const struct own_command *c)
 {
     if (c->plugin)
@@ -223,7 +223,7 @@ static void line_text(const struct listing_line *it, struct buf *ret)
 
 /* ---- The announcement ---- */
 
-/* Nothing new: the known text is the current one, or a shortened form of it. */
+/* Whether the model knows this text, or a truncated form of it. */
 static bool is_told(const struct skill_listing *l, const struct listing_line *it)
 {
     const char *told = map_get(&l->told, it->skill->name);
@@ -291,7 +291,7 @@ static void write_attachment(const struct listing_lines *fresh, const struct str
     jw_object_end(&w);
 }
 
-/* The lines of all skills that the model may know of; with `news`, only what it does not know. */
+/* The lines of all skills for the model; with `news`, only what it does not know yet. */
 static void lines_collect(const struct skill_listing *l, const struct skill_listing_spec *spec,
                           bool news, struct listing_lines *ret)
 {

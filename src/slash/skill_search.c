@@ -1,5 +1,5 @@
 /*
- * skill_search: the index is made anew when the list of skills is another one.
+ * skill_search: rebuilds the index when the list of skills has changed.
  */
 #include "slash/skill_search.h"
 
@@ -64,7 +64,7 @@ static void make_index(struct skill_search *s, struct own_list *skills)
     vec_release(&items);
 }
 
-/* Whether all that it does is to say something. */
+/* Whether it only prints text. */
 static bool only_says(const struct own_command *c, struct str body)
 {
     return !own_grants(c) && !c->forks && !c->model.len && !c->deny.len && body.len <= TEXT_MAX &&

@@ -1,8 +1,8 @@
 /*
- * slash: the reader of a session's inputs (agent/input.h), and the thread that commands run on.
+ * slash: reads a session's inputs (agent/input.h) and runs commands on a thread.
  *
- * The sender of input reads the unread part, as far as it is prompts; the first command is left to
- * the commands' thread, which is started by the first of them and reads on from there.
+ * The sender of input processes the unread inputs as long as they are prompts; the first command is
+ * left to the commands' thread, which is started for it and continues reading from there.
  */
 #include "slash/slash.h"
 
@@ -96,7 +96,7 @@ static void job_is_command(struct slash_job *j, const struct slash_command *comm
     buf_add(&j->args, str_trim(args));
 }
 
-/* What a text means; a prompt unless it is one of these. */
+/* Recognizes commands; everything else is a prompt. */
 static void job_read(struct slash_job *j, const struct agent_input *in)
 {
     const struct message *m = in->is_literal || in->no_query ? NULL : in->message;
@@ -140,7 +140,7 @@ static struct slash_job *job_of(struct agent_input *in)
     return j;
 }
 
-/* Who sent the prompt is not here any more. */
+/* The sender of the prompt is gone. */
 static void slash_tell_lost(struct slash *s, struct str uuid, const struct err *err)
 {
     struct event *e = host_event(s->host, EVENT_NOTICE);
@@ -154,8 +154,8 @@ static void slash_tell_lost(struct slash *s, struct str uuid, const struct err *
 /* The commands' thread reads on from here. */
 static int slash_leave_to_thread(struct slash *s, struct agent_input *in, struct err *err);
 
-/* One that is claimed. 1: a command, which is for the commands' thread; -1: it could not be passed
- * on. */
+/* Processes a claimed input. 1: it is a command, for the commands' thread; -1: it could not be
+ * passed on. */
 static int slash_read_one(struct slash *s, struct agent_input *in, bool can_run, struct err *err)
 {
     struct inputs *q = host_inputs(s->host);
@@ -250,7 +250,7 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     s->mailbox = mailbox_new();
     lock_init(&s->lock);
     s->own = own_now_new(h);
-    /* Where the session has begun already it goes on without; nothing else can fail here. */
+    /* If the session has already started, continues without it; nothing else can fail here. */
     if (!conf_get_bool(host_conf(h), "disableSlashCommands", false))
         (void)skill_tool_add(h, s->own, /*err=*/NULL);
     return s;
@@ -310,7 +310,7 @@ void slash_leave(struct slash *s)
 
 struct own_list *slash_own(struct slash *s)
 {
-    host_reload(s->host); /* it may have changed, and hooks may have a say in that */
+    host_reload(s->host); /* it may have changed, and hooks may block that */
     return own_now_get(s->own);
 }
 

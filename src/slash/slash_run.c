@@ -1,6 +1,6 @@
 /*
- * slash_run: one job, done: a command is run and its answer told, a prompt is passed on, and what
- * only a front end can do is asked of it.
+ * slash_run: executes one job: runs a command and reports its output, passes a prompt on, or asks
+ * the front end for what only it can do.
  */
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ static void slash_tell(struct slash *s, struct slash_job *j, struct slash_call *
                   str_of(err->text[0] ? err->text : err_code_text(err->code)));
     }
     answer.text = str_trim(buf_str(&call->text));
-    /* Without a code in it, it says the same once more. */
+    /* Without color codes it is the same text. */
     if (call->color.len > call->text.len)
         answer.color = str_trim(buf_str(&call->color));
     slash_note_end(s, err ? err->code : ERR_NONE, answer.goes_on);
@@ -128,7 +128,7 @@ void slash_call_release(struct slash_call *call)
 
 /* ---- Run ---- */
 
-/* Who can be interrupted. */
+/* Sets the running command, which can be interrupted; NULL = none. */
 static void slash_begin(struct slash *s, struct cancel *running)
 {
     struct cancel *old;
@@ -215,7 +215,7 @@ static void slash_run_call(struct slash *s, struct slash_job *j, const struct ow
         j->answer(j->arg, &call, failed ? &err : NULL);
     else if (failed || !call.prompt.len)
         slash_tell(s, j, &call, failed ? &err : NULL);
-    /* Only now: what it answers comes before what it sets going. */
+    /* Only now, so that its output comes before the turn that it starts. */
     if (!failed && call.goes_on && host_wake(s->host, &err) < 0) {
         slash_note_end(s, err.code, /*goes_on=*/false);
         host_notice(s->host, LEVEL_ERROR, str_of(err.text));
@@ -310,7 +310,7 @@ static int slash_run_own(struct slash *s, struct slash_job *j, struct err *ret_e
     return 0;
 }
 
-/* The type that the session runs as may have something to say before the first prompt. */
+/* The session's agent type may have an initial prompt. */
 static void add_first_prompt(struct host *h, struct agent_input *in)
 {
     CLEANUP(buf_release) struct buf first = BUF_INIT(BUF_NO_LIMIT);
@@ -331,8 +331,8 @@ static int slash_run_input(struct slash *s, struct slash_job *j, struct err *err
     return host_pass(s->host, j->input, err);
 }
 
-/* The session is left before its turn came, or it came too late: words are there when the session
- * goes on, a command is not run. */
+/* The session is being left, or input came too late: prompts are kept for the resumed session,
+ * commands are not run. */
 static void slash_run_never(struct slash *s, struct slash_job *j)
 {
     struct slash_call none = {.slash = s,

@@ -1,8 +1,7 @@
 /*
- * /statusline: the model sets up the status line as the user describes it. For that turn it can
- * read and change the settings file and a script beside it, read the files that set a shell's
- * prompt, and do nothing else; it asks before it changes anything or reads the shell's files, as
- * always.
+ * /statusline: lets the model set up the status line as the user describes. In that turn it may
+ * read and change the settings file and a script next to it, read files that set a shell's prompt,
+ * and nothing else; as usual, changes and reading the shell's files need the user's permission.
  */
 #include "conf/conf.h"
 #include "host/host.h"
@@ -43,7 +42,8 @@ static int statusline_run(struct slash_call *call, struct err *err)
                                : STR("take over what the prompt of my shell (PS1) shows, as "
                                      "far as it makes sense")),
         home, home);
-    /* The folder has keys and transcripts in it, too: these two, and changes are asked about. */
+    /* The folder has keys and transcripts, too: only these two files, and changes need permission.
+     */
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         strv_addf(&call->allow, "Read(/%s/%s)", home, files[i]);
         strv_addf(&call->only, "Read(/%s/%s)", home, files[i]);

@@ -1,5 +1,5 @@
 /*
- * table: all commands that are built in, and which of them a text means. Immutable; any thread.
+ * table: all built-in commands, and lookup of the one in a text. Immutable; any thread.
  */
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /*
- * /tasks: what works beside the conversation, agents and commands in the background alike: a look
- * into one of them, or an end to it.
+ * /tasks: lists background agents and commands, shows one of them, or stops it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +31,7 @@ const struct slash_command slash_tasks_entry = {
     .run = tasks_run,
 };
 
-/* One of the list; texts are in the arena. */
+/* An entry of the list; texts are in the arena. */
 struct task_line {
     struct str id, label, detail, preview;
     const char *path;
@@ -102,7 +101,7 @@ static bool collect_agent(void *arg, const struct task_view *v)
         .is_over = task_is_over(v->state),
     };
 
-    if (v->kind == TASK_SHELL || v->kind == TASK_MONITOR) /* these come with the commands */
+    if (v->kind == TASK_SHELL || v->kind == TASK_MONITOR) /* these are listed with the commands */
         return true;
     buf_addf(&label, "%s: ", v->name ? v->name : v->type ? v->type : task_kind_hook(v->kind));
     slash_add_line(&label, v->description, TASKS_TEXT);
@@ -146,7 +145,7 @@ static void say_row(struct slash_call *call, const struct task_line *r)
     slash_say(call, INK_FAINT, STR("\n"));
 }
 
-/* ---- One of them ---- */
+/* ---- A single task ---- */
 
 static int task_kill(struct slash_call *call, struct str id, struct err *err)
 {
