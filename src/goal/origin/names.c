@@ -241,6 +241,15 @@ enum name_kind name_kind(struct str path)
     return fits_any(settings_names, name) ? NAME_SETTINGS : NAME_PLAIN;
 }
 
+struct str name_base(struct str path)
+{
+    size_t at = path.len;
+
+    while (at > 0 && path.ptr[at - 1] != '/')
+        at--;
+    return str_from(path, at);
+}
+
 bool name_is_hidden(struct str path)
 {
     struct str part;
@@ -254,8 +263,7 @@ bool name_is_hidden(struct str path)
 
 bool name_is_hidden_settings(struct str path)
 {
-    bool is_inside;
-    struct str name = look_at(path, "", &is_inside);
+    struct str name = name_base(path);
     size_t dot = name.len;
 
     while (dot && name.ptr[dot - 1] != '.')

@@ -33,6 +33,8 @@ bool name_is_hidden_settings(struct str path);
 /* It lies in a folder of installed packages: node_modules, .venv, … */
 bool name_is_installed(struct str path);
 
+struct str name_base(struct str path); /* its last part */
+
 /* Programs, by the name without its folder. */
 bool name_is_interpreter(struct str program); /* its first operand is a script */
 bool name_is_builder(struct str program);     /* make, cargo, gcc, …: it makes what it needs */

@@ -171,8 +171,7 @@ static void protect_by_name(struct origin *o, struct inventory_entry *e, bool ha
     enum name_kind kind;
 
     if (!(e->flags & INVENTORY_TREE)) {
-        while (str_chr(path, '/') < path.len)
-            path = str_from(path, str_chr(path, '/') + 1);
+        path = name_base(path);
         if (name_is_derived(e->path))
             return;
     }

@@ -15,17 +15,10 @@
 
 static const struct str package = STR_INIT("/__init__.py");
 
-static struct str base_of(struct str path)
-{
-    while (str_chr(path, '/') < path.len)
-        path = str_from(path, str_chr(path, '/') + 1);
-    return path;
-}
-
 /* Without its last part and the slash before it. */
 static struct str folder_of(struct str path)
 {
-    struct str base = base_of(path);
+    struct str base = name_base(path);
 
     return str_first(path, path.len - base.len - (base.len < path.len));
 }
@@ -69,7 +62,7 @@ static void add_searched(struct shadow *p, struct str at, struct str there)
  * folder. */
 static void add_pair(struct shadow *p, const struct map *missing, struct str other)
 {
-    const struct strv *names = map_get(missing, base_of(other));
+    const struct strv *names = map_get(missing, name_base(other));
     struct str best = STR("");
     size_t len = 0;
 
@@ -83,7 +76,7 @@ static void add_pair(struct shadow *p, const struct map *missing, struct str oth
         }
     }
     /* It may be any end of that: "include/x.h" below the workspace and below /usr. */
-    for (size_t n = base_of(other).len; len && n <= len; n++) {
+    for (size_t n = name_base(other).len; len && n <= len; n++) {
         if (n == best.len || best.ptr[best.len - n - 1] == '/')
             add_searched(p, str_first(best, best.len - n - (n < best.len)),
                          str_first(other, other.len - n - 1));
@@ -121,11 +114,11 @@ static void add_missing(struct map *by_name, const struct strv *list)
 {
     for (size_t i = 0; i < list->len; i++) {
         struct str path = str_of(list->ptr[i]);
-        struct strv *names = map_get(by_name, base_of(path));
+        struct strv *names = map_get(by_name, name_base(path));
 
         if (!names) {
             names = mem_zalloc(sizeof(*names));
-            map_set(by_name, base_of(path), names);
+            map_set(by_name, name_base(path), names);
         }
         strv_add(names, path);
     }
@@ -317,7 +310,7 @@ static bool is_instead(const struct shadow *p, struct str path, struct buf *ret_
 /* A program that is found first on a PATH: of one that ran, or that the check mentions. */
 static bool program_is_taken(const struct shadow *p, struct str path, struct buf *ret_why)
 {
-    struct str name = base_of(path);
+    struct str name = name_base(path);
 
     if (!trace_has(&p->trace->ran, path) || is_run_by_path(p, path))
         return false;
@@ -347,7 +340,7 @@ static bool program_is_taken(const struct shadow *p, struct str path, struct buf
 /* Of a kind that programs search in several folders, unlike the modules of Node or Rust. */
 static bool is_searched(struct str path)
 {
-    struct str name = base_of(path);
+    struct str name = name_base(path);
     size_t dot = name.len;
 
     while (dot && name.ptr[dot - 1] != '.')

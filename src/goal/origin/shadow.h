@@ -5,7 +5,8 @@
  * Which folders are searched is observed: a file that was looked for in vain in the workspace and
  * then read elsewhere names both folders. Python does not look in vain; what is searched is then
  * the workspace itself, the folders of its scripts, and folders that the check names. A package may
- * have a module of any name. Any thread; waits for the disk.
+ * have a module of any name. Perl asks in a way that is not observed: of its modules only those
+ * count that a file of the check names. Any thread; waits for the disk.
  */
 #pragma once
 

@@ -43,15 +43,6 @@ struct reader {
     struct map programs; /* by process id: its last X record, as text */
 };
 
-static struct str base_of(struct str path)
-{
-    size_t at = path.len;
-
-    while (at > 0 && path.ptr[at - 1] != '/')
-        at--;
-    return str_from(path, at);
-}
-
 /* Relative to the workspace; false: it lies elsewhere. */
 static bool is_inside(const struct reader *r, struct str path, struct str *ret)
 {
@@ -83,10 +74,10 @@ static bool is_script(const char *program, struct str path)
     struct str rest = str_of(program);
     struct str word;
 
-    if (!str_cut(&rest, ARGUMENT_SEP, &word) || !name_is_interpreter(base_of(word)))
+    if (!str_cut(&rest, ARGUMENT_SEP, &word) || !name_is_interpreter(name_base(word)))
         return false;
     while (rest.len && str_cut(&rest, ARGUMENT_SEP, &word)) {
-        if (str_eq(base_of(word), base_of(path)))
+        if (str_eq(name_base(word), name_base(path)))
             return true;
     }
     return false;
@@ -119,13 +110,13 @@ static void add_file(struct reader *r, struct str pid, struct str path)
         strv_add(&r->t->ran, inside);
     path = str_of(program);
     path = str_first(path, str_chr(path, ARGUMENT_SEP));
-    if (!name_is_reader(base_of(path)) &&
-        !(str_is(base_of(path), "git") && str_is(base_of(inside), ".gitignore")))
+    if (!name_is_reader(name_base(path)) &&
+        !(str_is(name_base(path), "git") && str_is(name_base(inside), ".gitignore")))
         strv_add(&r->t->loaded, inside);
-    if (name_is_make(base_of(path)))
+    if (name_is_make(name_base(path)))
         strv_add(&r->t->made, inside);
-    if (((name_is_interpreter(base_of(path)) || name_is_builder(base_of(path))) &&
-         !str_is_word_of(base_of(path), "sed awk gawk mawk")) ||
+    if (((name_is_interpreter(name_base(path)) || name_is_builder(name_base(path))) &&
+         !str_is_word_of(name_base(path), "sed awk gawk mawk")) ||
         is_inside(r, path, &path)) {
         strv_add(&r->t->used, inside);
         if (source.len)
@@ -245,7 +236,7 @@ bool trace_has(const struct strv *list, struct str path)
 bool trace_builds(const struct trace *t)
 {
     for (size_t i = 0; i < t->programs.len; i++) {
-        if (name_is_builder(base_of(str_of(t->programs.ptr[i]))))
+        if (name_is_builder(name_base(str_of(t->programs.ptr[i]))))
             return true;
     }
     return false;
