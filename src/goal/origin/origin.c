@@ -393,15 +393,16 @@ int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, str
 
 /* ---- checks ---- */
 
-static int take_program(struct origin *o, const char *path, bool is_file, struct cancel *cancel,
-                        struct err *err)
+/* known: how many there were before this check, whose own lists have each path once. */
+static int take_program(struct origin *o, const char *path, bool is_file, size_t known,
+                        struct cancel *cancel, struct err *err)
 {
     struct origin_program p = {.path = arena_str(&o->arena, str_of(path))};
     CLEANUP(mem_freep) char *real = path_real(path);
     struct digest d;
 
-    VEC_EACH(&o->programs, it) {
-        if (str_is(it->path, path))
+    for (size_t i = 0; i < known; i++) {
+        if (str_is(o->programs.ptr[i].path, path))
             return 0;
     }
     if (!real)
@@ -493,6 +494,7 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
                      struct trace *trace, struct strv *touched, struct cancel *cancel,
                      struct err *err)
 {
+    size_t known = o->programs.len;
     struct origin_check *c;
     size_t unread;
 
@@ -509,11 +511,11 @@ int origin_add_check(struct origin *o, const char *command, const struct origin_
     if (pin_refs(o, c, cancel, err) < 0)
         return -1;
     for (size_t i = 0; i < c->trace.programs.len; i++) {
-        if (take_program(o, c->trace.programs.ptr[i], /*is_file=*/false, cancel, err) < 0)
+        if (take_program(o, c->trace.programs.ptr[i], /*is_file=*/false, known, cancel, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < c->trace.outside.len; i++) {
-        if (take_program(o, c->trace.outside.ptr[i], /*is_file=*/true, cancel, err) < 0)
+        if (take_program(o, c->trace.outside.ptr[i], /*is_file=*/true, known, cancel, err) < 0)
             return -1;
     }
     if (o->protects_nothing)

@@ -535,6 +535,15 @@ static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
     return spec->temp;
 }
 
+/* As files get it, which is behind the clock. */
+static int64_t file_time(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
               struct err *err)
 {
@@ -542,6 +551,7 @@ int room_open(const struct room_spec *spec, struct cancel *cancel, struct room *
     CLEANUP(mem_freep) char *name = path_join(choose_place(spec, &r->is_copy), "tenax-room-XXXXXX");
 
     r->observe = -1;
+    r->opened_ns = file_time();
     r->origin = spec->origin;
     r->user_home = mem_dup(spec->home, strlen(spec->home));
     if (!mkdtemp(name))
@@ -563,8 +573,6 @@ int room_open(const struct room_spec *spec, struct cancel *cancel, struct room *
 
 /* ---- a check in it ---- */
 
-#define ROOM_TICK_NS ((int64_t)20 * 1000 * 1000) /* a file's times lag behind the clock */
-
 /* Runners look for configuration in every folder above. All of /home, say; but only the next folder
  * where the system has its own files. */
 static char *find_above(const struct origin *o)
@@ -578,7 +586,6 @@ static char *find_above(const struct origin *o)
 
 const struct confinement *room_confine(struct room *r, const struct confinement *session)
 {
-    struct timespec now;
     size_t n = 0;
 
     strv_clear(&r->write);
@@ -612,8 +619,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->confine.overlay_count = r->layer_count;
         r->confine.own_processes = true;
     }
-    clock_gettime(CLOCK_REALTIME, &now);
-    r->began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - ROOM_TICK_NS;
+    r->began_ns = file_time();
     if (r->observe >= 0) {
         if (!r->above)
             r->above = find_above(r->origin);

@@ -31,8 +31,10 @@ struct room {
     /* What room_confine() lends. */
     struct strv write, read_only, hides;
     struct confine_overlay overlays[ROOM_LAYERS];
-    char *above;      /* a folder that holds the workspace, observed like it */
-    int64_t began_ns; /* when the check that runs in it began */
+    char *above; /* a folder that holds the workspace, observed like it */
+    /* When it was opened, and when the check that runs in it began: the time of files, in which a
+     * file of before may have the second, but not more than the first. */
+    int64_t opened_ns, began_ns;
     const char *observed[12];
     struct confinement confine;
 };

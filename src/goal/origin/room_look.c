@@ -129,13 +129,16 @@ static bool is_own(const struct room *r, struct str path)
     CLEANUP(mem_freep) char *real = NULL;
     const struct git_state *git = &r->origin->git;
     struct stat st;
+    int64_t ctime_ns;
 
     if (git->has_git &&
         (room_is_below(path.ptr, git->git_dir.ptr) || room_is_below(path.ptr, git->common_dir.ptr)))
         return true;
-    if (stat(path.ptr, &st) == 0 &&
-        (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec > r->began_ns)
-        return true;
+    if (stat(path.ptr, &st) == 0) {
+        ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+        if (ctime_ns >= r->began_ns && ctime_ns > r->opened_ns)
+            return true;
+    }
     if (!str_starts(path, home) || path.len <= home.len || path.ptr[home.len] != '/')
         return false;
     buf_addf(&own, "%s%.*s", r->home, STR_ARG(str_from(path, home.len)));
