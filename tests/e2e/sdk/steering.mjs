@@ -382,7 +382,7 @@ test('files go back to a message', async (t) => {
     const q = t.query(talk, { ...all, enableFileCheckpointing: true });
     const early = await q.rewindFiles(ids[0]);
     assert.equal(early.canRewind, false);
-    assert.match(early.error, /nothing has been said/);
+    assert.match(early.error, /has no messages yet/);
 
     talk.say(user('first', { uuid: ids[0] }));
     const paths = ['old.txt', 'new.txt'].map((name) => join(t.dir, name));
