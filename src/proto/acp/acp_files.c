@@ -69,17 +69,30 @@ struct file_mail {
     struct mailbox *answer;
 };
 
-static void on_answer(void *arg, const struct json *result, const struct json *error)
+static void take_answer(struct mailbox *answer, const struct json *result, const struct json *error,
+                        bool needs_text)
 {
     CLEANUP(buf_release) struct buf why = BUF_INIT(1024);
-    struct mailbox *answer = arg;
 
     if (error)
-        buf_addf(&why, "%.*s", STR_ARG(str_clip(json_get_str(error, "message"), 200)));
+        buf_addf(&why, "it answered with an error: %.*s",
+                 STR_ARG(str_clip(json_get_str(error, "message"), 200)));
     else if (!result)
         buf_adds(&why, "the editor has closed the connection");
-    send_answer(answer, result, error || !result ? buf_cstr(&why) : NULL);
+    else if (needs_text && !json_is(json_get(result, "content"), JSON_STRING))
+        buf_adds(&why, "its answer has no content"); /* which is not an empty text */
+    send_answer(answer, result, why.len ? buf_cstr(&why) : NULL);
     mailbox_unref(answer);
+}
+
+static void on_read(void *arg, const struct json *result, const struct json *error)
+{
+    take_answer(arg, result, error, /*needs_text=*/true);
+}
+
+static void on_written(void *arg, const struct json *result, const struct json *error)
+{
+    take_answer(arg, result, error, /*needs_text=*/false);
 }
 
 static void file_mail_run(struct client_view *view, struct view_mail *mail)
@@ -98,7 +111,7 @@ static void file_mail_run(struct client_view *view, struct view_mail *mail)
     m->was_asked = true;
     view_pump(view); /* the call that needs the file was announced before */
     (void)rpc_ask(view->client->rpc, m->writes ? "fs/write_text_file" : "fs/read_text_file",
-                  buf_str(&params), on_answer, mailbox_ref(m->answer));
+                  buf_str(&params), m->writes ? on_written : on_read, mailbox_ref(m->answer));
 }
 
 static void file_mail_release(struct view_mail *mail)

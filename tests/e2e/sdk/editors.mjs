@@ -1,6 +1,6 @@
 // Editors and clients of others drive tenax: node editors.mjs BUILD INSTALLED [WORD…].
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Editor, tenax } from './editor.mjs';
@@ -192,6 +192,47 @@ test('acp: what a prompt may hold', async (t) => {
     assert.match(said, /The mentioned text\./);
     assert.match(said, /zed:\/\/\/agent\/selection/);
     assert.match(said, /A selected text\./);
+    await e.end();
+});
+
+test('acp: unsaved text is read, edited and kept; a stale buffer gives way', async (t) => {
+    t.file('a.txt', 'saved\n');
+    t.file('b.txt', 'one\n');
+    await t.model(`
+step
+ if-prompt "go"
+ call Read {"file_path": "${t.dir}/a.txt"}
+step
+ if-result "typed"
+ call Edit {"file_path": "${t.dir}/a.txt", "old_string": "typed", "new_string": "edited"}
+step
+ call Bash {"command": "sed -i s/one/two/ b.txt"}
+step
+ call Read {"file_path": "${t.dir}/b.txt"}
+step
+ if-result "two"
+ call Edit {"file_path": "${t.dir}/b.txt", "old_string": "two", "new_string": "three"}
+step
+ text Done.
+`);
+    const buffers = { [join(t.dir, 'a.txt')]: 'saved\ntyped\n', [join(t.dir, 'b.txt')]: 'one\n' };
+    const e = await open(t, {
+        capabilities: { fs: { readTextFile: true, writeTextFile: true } },
+        answer: () => 'allow',
+        files: {
+            read: ({ path }) => ({ content: buffers[path] }),
+            write: ({ path, content }) => {
+                buffers[path] = content;
+                writeFileSync(path, content);
+                return {};
+            },
+        },
+    });
+    assert.equal((await e.prompt(e.id, 'go')).stopReason, 'end_turn');
+    assert.equal(buffers[join(t.dir, 'a.txt')], 'saved\nedited\n');
+    assert.equal(t.read('a.txt'), 'saved\nedited\n');
+    assert.equal(buffers[join(t.dir, 'b.txt')], 'three\n');
+    assert.equal(t.read('b.txt'), 'three\n');
     await e.end();
 });
 
