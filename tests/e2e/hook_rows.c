@@ -178,7 +178,7 @@ const struct stimulus stimuli[] = {
         .options = BYPASS,
         .file = "new.json\n{\"permissions\": {\"deny\": [\"Bash(echo *)\"]}}\n",
         .told = "'source':'project_settings','file_path':'/",
-        .two = "/work/.claude/settings.json from taking effect: WHY",
+        .two = "/work/.claude/settings.json: WHY",
         .two_not = "!denied by the rule",
         .undisturbed = "denied by the rule Bash(echo *)",
     },
@@ -652,7 +652,7 @@ const struct hook_row hook_rows[] = {
     {.name = "decision block",
      .event = "ConfigChange",
      .out = "{'decision':'block','reason':'not now'}",
-     .said = {"from taking effect: not now", "'content':'ran", "!denied by the rule"}},
+     .said = {"settings.json: not now", "'content':'ran", "!denied by the rule"}},
     {.name = "what was kept back does not come in with another file",
      .event = "ConfigChange",
      .body = "case $(tail -n 1 told) in *settings.local.json*) ;; "
