@@ -29,6 +29,7 @@ struct toolbox_spec {
     /* Also take rows from this toolbox and share them: a child's tools are some of its parent's.
      * TOOL_OWED rows are not taken. May be NULL. */
     struct toolbox *from;
+    bool shows_built_in; /* built-in rows that `from` defers are part of the request here */
     /* The names to use; NULL = all. Names of tools of other programs (rule_knows_tool()) are
      * ignored, other unknown ones are an error. */
     const struct strv *only;

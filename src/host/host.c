@@ -99,7 +99,7 @@ static int make_toolbox(struct host *h, struct err *err)
         .more = more,
         .wants = h->pool.type ? pool_wants : NULL,
         .wants_arg = &h->pool,
-        .defers = h->defers,
+        .defers = h->defers && !(h->pool.type && h->pool.type->has_tools),
         .searches = h->mcp && mcp_count(h->mcp) > 0,
     };
     struct toolbox *box = NULL;

@@ -146,6 +146,7 @@ int host_coordinator_tools(struct host *h, struct toolbox *all, struct toolbox *
 {
     struct toolbox_spec spec = {
         .from = all,
+        .shows_built_in = true,
         .wants = pool_wants,
         .wants_arg = (void *)&coordinator_pool,
         .conf = h->conf,

@@ -16,7 +16,7 @@ const struct tool_entry tool_list_agents_entry = {
     .name = "ListAgents",
     .text = tool_list_agents_md,
     .schema = tool_list_agents_schema,
-    .flags = TOOL_FREE | TOOL_READ_ONLY | TOOL_CONCURRENT,
+    .flags = TOOL_FREE | TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_DEFERRED,
     .run = list_agents_run,
 };
 

@@ -95,6 +95,51 @@ static int toolbox_put(struct toolbox *t, const struct toolbox_row *row, struct 
     return 0;
 }
 
+/* A built-in tool that was asked for by name is part of the request. */
+static bool is_deferred(const struct toolbox_spec *spec, const struct tool_entry *e)
+{
+    return spec->defers && e->flags & TOOL_DEFERRED && (e->server || !spec->only);
+}
+
+/* Limits that the model need not know: what exceeds them is refused with a reason. */
+static bool is_only_checked(const struct json *v)
+{
+    static const char names[] = "minLength maxLength minItems maxItems";
+    struct str key = json_key(v);
+
+    return (json_is(v, JSON_NUMBER) && str_is_word_of(key, names)) ||
+           (str_is(key, "minimum") && str_is_word_of(json_number(v), "0 1")) ||
+           (str_is(key, "additionalProperties") && str_is(json_raw(v), "false"));
+}
+
+#define SHOWN_MAX_DEPTH 32
+
+/* The schema as the request has it. */
+static void write_shown(struct jw *w, const struct json *v, int depth)
+{
+    bool is_object = json_is(v, JSON_OBJECT);
+
+    if (depth == SHOWN_MAX_DEPTH || (!is_object && !json_is(v, JSON_ARRAY))) {
+        jw_json(w, v);
+        return;
+    }
+    if (is_object)
+        jw_object(w);
+    else
+        jw_array(w);
+    JSON_EACH(v, it) {
+        if (is_object && is_only_checked(it))
+            continue;
+        if (is_object)
+            jw_key_str(w, json_key(it));
+        write_shown(w, it, depth + 1);
+    }
+    if (is_object)
+        jw_object_end(w);
+    else
+        jw_array_end(w);
+}
+
 static int toolbox_add(struct toolbox *t, const struct toolbox_spec *spec,
                        const struct tool_entry *e, struct err *err)
 {
@@ -104,7 +149,7 @@ static int toolbox_add(struct toolbox *t, const struct toolbox_spec *spec,
     const struct json *shown;
     struct jw w;
 
-    row.is_deferred = spec->defers && e->flags & TOOL_DEFERRED;
+    row.is_deferred = is_deferred(spec, e);
     if (json_parse(&t->arena, str_of(e->schema), &row.schema, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     shown = row.schema;
@@ -114,7 +159,10 @@ static int toolbox_add(struct toolbox *t, const struct toolbox_spec *spec,
         json_parse(&t->arena, str_of(e->shown_schema), &shown, /*ret_info=*/NULL, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &text, JW_CLEAN);
-    jw_json(&w, shown);
+    if (e->server || e->flags & TOOL_OWED) /* others have written it */
+        jw_json(&w, shown);
+    else
+        write_shown(&w, shown, 0);
     if (buf_check(&text, err) < 0)
         return err_prefix(err, "schema of %s", e->name);
     jw_init(&w, &words, JW_CLEAN);
@@ -188,6 +236,11 @@ static bool toolbox_wants(const struct toolbox_spec *spec, const struct tool_ent
     return !spec->permit || permit_offers(spec->permit, name);
 }
 
+static bool is_shown_here(const struct toolbox_spec *spec, const struct toolbox_row *row)
+{
+    return spec->shows_built_in && row->is_deferred && !row->entry->server;
+}
+
 /* Takes rows of another toolbox with everything computed for them. */
 static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, struct err *err)
 {
@@ -197,12 +250,17 @@ static int toolbox_share(struct toolbox *t, const struct toolbox_spec *spec, str
         return 0;
     t->from = toolbox_ref(spec->from);
     VEC_EACH(&spec->from->rows, row) {
-        searches = searches || (row->is_deferred && toolbox_wants(spec, row->entry, false));
+        searches = searches || (row->is_deferred && !is_shown_here(spec, row) &&
+                                toolbox_wants(spec, row->entry, false));
     }
     VEC_EACH(&spec->from->rows, row) {
+        int rc;
+
         if ((row->entry->flags & TOOL_OWED) || !toolbox_wants(spec, row->entry, searches))
             continue;
-        if (toolbox_put(t, row, err) < 0)
+        rc = is_shown_here(spec, row) ? toolbox_add(t, spec, row->entry, err)
+                                      : toolbox_put(t, row, err);
+        if (rc < 0)
             return -1;
     }
     return 0;

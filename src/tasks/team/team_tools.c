@@ -51,7 +51,7 @@ const struct tool_entry tool_team_create_entry = {
     .name = "TeamCreate",
     .text = tool_team_create_md,
     .schema = tool_team_create_schema,
-    .flags = TOOL_FREE,
+    .flags = TOOL_FREE | TOOL_DEFERRED,
     .offered = is_offered,
     .run = team_create_run,
 };
@@ -60,7 +60,7 @@ const struct tool_entry tool_team_delete_entry = {
     .name = "TeamDelete",
     .text = tool_team_delete_md,
     .schema = tool_team_delete_schema,
-    .flags = TOOL_FREE,
+    .flags = TOOL_FREE | TOOL_DEFERRED,
     .offered = is_offered,
     .run = team_delete_run,
 };
