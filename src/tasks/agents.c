@@ -500,8 +500,9 @@ static int run_make_tree(struct run *r, const struct agents_order *o, struct err
 
     if (!str_is(o->isolation, "worktree") && !(r->type && r->type->in_worktree))
         return 0;
-    return worktree_make(cwd, conf_environ(r->agents->spec.conf), r->id, &r->arena, o->cancel,
-                         &r->tree, err);
+    return worktree_make(cwd, conf_get_str(r->agents->spec.conf, "worktree.baseRef"),
+                         conf_environ(r->agents->spec.conf), r->id, &r->arena, o->cancel, &r->tree,
+                         err);
 }
 
 enum pool_kind run_pool_kind(const struct run *r)

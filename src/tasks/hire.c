@@ -108,8 +108,8 @@ int agents_hire(struct agents *a, struct team *t, const struct agents_order *o,
         char id[TASK_ID_MAX + 1];
 
         task_make_id(a->spec.tasks, TASK_AGENT, id);
-        if (worktree_make(cwd, conf_environ(a->spec.conf), id, &h->arena, o->cancel, &h->tree,
-                          err) < 0)
+        if (worktree_make(cwd, conf_get_str(a->spec.conf, "worktree.baseRef"),
+                          conf_environ(a->spec.conf), id, &h->arena, o->cancel, &h->tree, err) < 0)
             return -1;
         spec.dir = h->tree.path;
         hire.tree = &h->tree;

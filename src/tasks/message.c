@@ -115,7 +115,8 @@ static void run_enter_tree(struct run *r, const struct agents_note *n, const str
                                     json_get_str(meta, "worktreeBase"), r->id, &r->arena, &r->tree))
         return;
     buf_add(&prompt, r->prompt);
-    if (worktree_make(cwd, variables, r->id, &r->arena, n->cancel, &r->tree, /*err=*/NULL) == 0)
+    if (worktree_make(cwd, conf_get_str(r->agents->spec.conf, "worktree.baseRef"), variables, r->id,
+                      &r->arena, n->cancel, &r->tree, /*err=*/NULL) == 0)
         buf_addf(&prompt,
                  "\n\nYour worktree was removed when you ended. You work in a new one now, "
                  "%s, on the branch %s.",

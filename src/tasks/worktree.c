@@ -146,6 +146,18 @@ static int find_root(const char *dir, char *const *variables, struct arena *aren
     return 0;
 }
 
+/* The default branch of the remote as it was last fetched. */
+static void take_remote_base(const char *dir, char *const *variables, struct arena *arena,
+                             struct cancel *cancel, struct worktree *ret)
+{
+    static const char *const remote[] = {"rev-parse", "--verify", "--quiet",
+                                         "refs/remotes/origin/HEAD^{commit}", NULL};
+    CLEANUP(buf_release) struct buf base = BUF_INIT(BUF_NO_LIMIT);
+
+    if (git(dir, variables, remote, cancel, &base, /*err=*/NULL) == 0 && base.len)
+        ret->base = arena_cstr(arena, buf_str(&base));
+}
+
 /* How many files of the caller's are in no commit, and so not in the worktree. */
 static int count_left_out(const char *dir, char *const *variables, struct cancel *cancel,
                           struct worktree *ret, struct err *err)
@@ -398,8 +410,8 @@ bool worktree_again(struct str path, struct str branch, struct str base, const c
 
 /* ---- Made and ended ---- */
 
-int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
-                  struct cancel *cancel, struct worktree *ret, struct err *err)
+int worktree_make(const char *dir, struct str base, char *const *variables, const char *id,
+                  struct arena *arena, struct cancel *cancel, struct worktree *ret, struct err *err)
 {
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf branch = BUF_INIT(BUF_NO_LIMIT);
@@ -409,6 +421,8 @@ int worktree_make(const char *dir, char *const *variables, const char *id, struc
     if (enter(cancel, err) < 0)
         return -1;
     rc = find_root(dir, variables, arena, cancel, &t, err);
+    if (rc == 0 && str_is(base, "fresh"))
+        take_remote_base(dir, variables, arena, cancel, &t);
     if (rc == 0)
         rc = make_folder(t.root, err);
     if (rc == 0) { /* git may fail until that is done */

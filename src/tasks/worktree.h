@@ -25,9 +25,12 @@ struct worktree {
     size_t left_out;    /* uncommitted files of the caller, which are missing in it */
 };
 
-/* dir: the caller's working directory. ERR_UNSUPPORTED: no git, no repository, or no commit. */
-int worktree_make(const char *dir, char *const *variables, const char *id, struct arena *arena,
-                  struct cancel *cancel, struct worktree *ret, struct err *err);
+/* dir: the caller's working directory. base: "fresh" starts from the remote's default branch, if
+ * the repository knows one, everything else from the caller's HEAD. ERR_UNSUPPORTED: no git, no
+ * repository, or no commit. */
+int worktree_make(const char *dir, struct str base, char *const *variables, const char *id,
+                  struct arena *arena, struct cancel *cancel, struct worktree *ret,
+                  struct err *err);
 /* Removes it unless it has new commits or files; returns true if it is kept. */
 bool worktree_end(const struct worktree *t, char *const *variables);
 /* Cleans up worktrees of processes that died. */
