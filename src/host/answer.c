@@ -127,6 +127,7 @@ static void answer_begins(struct host *h)
     host_tools(h, &tools);
     e->json = arena_str(&e->arena, buf_str(&tools));
     e->name = arena_str(&e->arena, conf_get_str(host_conf(h), "outputStyle"));
+    host_add_offers(h, e);
     feed_emit(host_feed(h), e, /*cancel=*/NULL);
 }
 

@@ -333,6 +333,8 @@ void host_notice(struct host *h, int level, struct str text);
 /* For those who say something in the session's name: an event as the host itself makes it, for
  * feed_emit(); whether a turn runs; the names of the tools, a JSON array. */
 struct event *host_event(struct host *h, int kind);
+/* Adds to a TURN_STARTED which MCP servers and agent types the session has. */
+void host_add_offers(struct host *h, struct event *e);
 bool host_in_turn(struct host *h);
 void host_tools(struct host *h, struct buf *ret);
 

@@ -103,6 +103,12 @@ static void say_agents(struct host *h, struct event *e)
     e->agents = arena_str(&e->arena, buf_str(&names));
 }
 
+void host_add_offers(struct host *h, struct event *e)
+{
+    say_servers(h, e);
+    say_agents(h, e);
+}
+
 /* Called on the threads of agents and their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -112,10 +118,8 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
 
     if (e->kind == EVENT_TURN_DONE && is_main)
         answer_end_turn(host_goal(h), h->of_run, host_count_result(h), e);
-    if (e->kind == EVENT_TURN_STARTED && is_main) {
-        say_servers(h, e);
-        say_agents(h, e);
-    }
+    if (e->kind == EVENT_TURN_STARTED && is_main)
+        host_add_offers(h, e);
     count_lines(e, &lines);
     gate_take(&h->gate);
     h->lines.added += lines.added;
