@@ -72,6 +72,7 @@ struct child {
     uint64_t news;      /* increases whenever waiters must check again */
     bool is_leaving;
     struct event *turn; /* of its last completed turn; or NULL */
+    bool in_turn;       /* a turn has begun whose end is not in `turn` yet */
     int64_t tool_uses;
 };
 
@@ -142,14 +143,30 @@ static void child_poke(void *arg)
 
 /* ---- Events ---- */
 
+/* An agent takes input again before it reports how its turn ended: until then there is nothing to
+ * read of the end. */
+static bool child_rests(struct child *c)
+{
+    bool has_reported;
+
+    if (!agent_rests(c->agent))
+        return false;
+    gate_take(&c->gate);
+    has_reported = !c->in_turn;
+    gate_give(&c->gate);
+    return has_reported;
+}
+
 static void child_emit(void *arg, struct event *e, struct cancel *cancel)
 {
     struct child *c = arg;
     struct event *over = e->kind == EVENT_TURN_DONE ? event_ref(e) : NULL;
     bool is_idle = e->kind == EVENT_STATE && e->state == STATE_IDLE;
+    bool is_running = e->kind == EVENT_STATE && e->state == STATE_RUNNING;
 
     gate_take(&c->gate);
     c->tool_uses += e->kind == EVENT_TOOL_DONE;
+    c->in_turn = (c->in_turn || is_running) && !is_idle;
     gate_give(&c->gate);
     if (c->hears)
         c->hears(c->rests_arg, c->id, e);
@@ -160,10 +177,11 @@ static void child_emit(void *arg, struct event *e, struct cancel *cancel)
         gate_take(&c->gate);
         old = c->turn;
         c->turn = over;
+        c->in_turn = false;
         gate_give(&c->gate);
         event_unref(old);
     }
-    if (!is_idle || !agent_rests(c->agent))
+    if (!is_idle || !child_rests(c))
         return;
     child_poke(c);
     if (c->rests)
@@ -608,7 +626,7 @@ static int spawn_wait(struct spawner *self, const char *id, struct cancel *cance
         seen = c->news;
         is_leaving = c->is_leaving;
         gate_give(&c->gate);
-        rests = agent_rests(c->agent);
+        rests = child_rests(c);
         if (rests || is_leaving || cancel_is_set(cancel))
             break;
         gate_take(&c->gate);
@@ -722,7 +740,7 @@ static int spawn_retire(struct spawner *self, const char *id, struct spawn_end *
 {
     struct children *all = (struct children *)self;
     struct child *c = child_close(all, id);
-    bool rests = c && agent_rests(c->agent);
+    bool rests = c && child_rests(c);
 
     if (!c)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.40s'", id);

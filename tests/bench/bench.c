@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,6 +102,7 @@ void bench_server_start(struct bench_server *s, const char *const *argv)
     if (s->pid < 0)
         bench_die("fork", strerror(errno));
     if (s->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever reads our output waits for its end */
         dup2(out[1], 1);
         execv(argv[0], (char *const *)argv);
         _exit(127);
