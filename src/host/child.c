@@ -280,7 +280,7 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
     struct tool_entry structured;
     struct toolbox_spec box = {
         .from = from,
-        .shows_built_in = !spec->forks, /* a fork sends what its parent sends */
+        .shows_built_in = !str_is(spec->type, "fork"), /* which sends what its parent sends */
         .only = spec->tools,
         .wants = spec->wants_tool,
         .wants_arg = spec->wants_arg,
