@@ -591,7 +591,8 @@ void codex_interrupt(struct codex_view *v)
 
     /* Before its questions are refused: with a no, the agent would ask the model what now. */
     slash_interrupt(v->view->live->slash);
-    host_interrupt(v->view->live->host, /*drop_queued=*/false, &queued);
+    /* What was steered into the turn goes with it: no other turn begins by itself. */
+    host_interrupt(v->view->live->host, /*drop_queued=*/true, &queued);
     codex_asks_refuse(v);
 }
 
