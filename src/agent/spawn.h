@@ -9,7 +9,7 @@
  * notified through rests(). A child rests when no turn runs and no input waits; send() gives it the
  * next input. It exists until forget() or the end of the session.
  *
- * Implemented by the host (host/host_spawn.c), which passes it to tools in struct tool_call. Any
+ * Implemented by the host (host/child.c), which passes it to tools in struct tool_call. Any
  * thread.
  */
 #pragma once
