@@ -10,7 +10,6 @@ static int branch_run(struct slash_call *call, struct err *err);
 
 const struct slash_command slash_branch_entry = {
     .name = "branch",
-    .aliases = "fork",
     .hint = "",
     .summary = "Continue in a copy of this conversation",
     .run = branch_run,
