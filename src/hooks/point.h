@@ -15,10 +15,9 @@ enum point_flags {
     POINT_CALL = 2,     /* is about a tool call: "if" is allowed */
     POINT_PROMPTS = 4,  /* a model may be asked */
     POINT_LISTENS = 8,  /* plain text on standard output is for the model */
-    POINT_IDLE = 16,    /* known, but never raised by this version */
-    POINT_GUARDED = 32, /* "onFailure": "block" is allowed */
-    POINT_SHELL = 64,   /* CLAUDE_ENV_FILE: lines for later commands */
-    POINT_LOCAL = 128,  /* commands only: nothing is sent anywhere */
+    POINT_GUARDED = 16, /* "onFailure": "block" is allowed */
+    POINT_SHELL = 32,   /* CLAUDE_ENV_FILE: lines for later commands */
+    POINT_LOCAL = 64,   /* commands only: nothing is sent anywhere */
 };
 
 /* Effect of exit code 2. */

@@ -444,7 +444,7 @@ static bool are_others(const struct reading *r, const char *key)
 }
 
 /* Checks whether handlers can be read there, and why they would not run. */
-static bool read_name(struct reading *r, const struct json *list)
+static bool read_name(struct reading *r)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(200);
     struct str near = point_nearest(r->name);
@@ -454,17 +454,8 @@ static bool read_name(struct reading *r, const struct json *list)
     origin = origin_of(r, buf_cstr(&key));
     r->is_later = false;
     r->why_never = STR("");
-    if (hook_event_parse(r->name, &r->event)) {
-        if (!(point_of(r->event)->flags & POINT_IDLE))
-            return true;
-        r->why_never = STR("not yet run: this version never raises this event");
-        if (json_len(list) && r->warnings && !are_others(r, buf_cstr(&key)))
-            strv_addf(r->warnings,
-                      "%.*s: hooks.%.*s: this version never raises this event, so nothing "
-                      "runs there",
-                      STR_ARG(origin), STR_ARG(r->name));
+    if (hook_event_parse(r->name, &r->event))
         return true;
-    }
     r->is_later = true;
     if (point_comes_later(r->name)) {
         r->why_never = STR("not yet run: the event is known, but has no effect here");
@@ -488,7 +479,7 @@ static void read_all(struct reading *r, const struct json *hooks)
     buf_init(&r->why_not, BUF_NO_LIMIT); /* clipped names */
     JSON_EACH(hooks, list) {
         r->name = str_clip(json_key(list), 80);
-        if (read_name(r, list))
+        if (read_name(r))
             read_event(r, list);
     }
     buf_release(&r->why_not);

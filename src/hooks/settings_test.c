@@ -113,10 +113,6 @@ static const struct settings_case {
      "{'MessageDisplay':[{'hooks':[]}]}",
      "",
      {"28: hooks.MessageDisplay: the event is known, but has no effect in this version"}},
-    {"an event that never comes",
-     "{'SubagentStart':[{'hooks':[{'type':'command','command':'a'}]}]}",
-     "SubagentStart/ command=a; ",
-     {"27: hooks.SubagentStart: this version never raises this event, so nothing runs there"}},
     {"all fields of a request",
      "{'Stop':[{'hooks':[{'type':'http','url':'http://localhost:9/x','headers':{'X-Key':'$K'},"
      "'allowedEnvVars':['K'],'timeout':3}]}]}",
@@ -332,6 +328,26 @@ static void limits(void **state)
     clear(".tenax/settings.json");
 }
 
+/* Hooks of every event in the table are read without a complaint. */
+static void all_events(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
+        CLEANUP(settings_rows_release) struct settings_rows rows = {0};
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+        CLEANUP(conf_unrefp) struct conf *conf = NULL;
+
+        buf_addf(&text, "{'hooks':{'%s':[{'hooks':[{'type':'command','command':'a'}]}]}}",
+                 hook_event_name((enum hook_event)i));
+        put(".tenax/settings.json", buf_cstr(&text));
+        conf = load();
+        settings_list(conf, &rows);
+        assert_int_equal(rows.list.len, 1);
+        assert_int_equal(rows.list.ptr[0].why_not.len, 0);
+    }
+    clear(".tenax/settings.json");
+}
+
 /* Everything that stands in the files, and why what does not run does not. */
 static void listed(void **state)
 {
@@ -364,7 +380,7 @@ static void listed(void **state)
         "Stop/m prompt=q managed: \n"
         "MessageDisplay/x command=c: not yet run: the event is known, but has no effect here\n"
         "Nope/ command=d: there is no such event\n"
-        "SubagentStart/ http=http://x/: not yet run: this version never raises this event\n");
+        "SubagentStart/ http=http://x/: disableAllHooks\n");
     clear(".tenax/settings.json");
     clear("etc/tenax/managed-settings.json");
 }
@@ -372,8 +388,9 @@ static void listed(void **state)
 UNIT_TEST(settings)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_cases), cmocka_unit_test(levels), cmocka_unit_test(fields_of_others),
-        cmocka_unit_test(limits),    cmocka_unit_test(listed),
+        cmocka_unit_test(all_cases),        cmocka_unit_test(levels),
+        cmocka_unit_test(fields_of_others), cmocka_unit_test(limits),
+        cmocka_unit_test(all_events),       cmocka_unit_test(listed),
     };
     static const char *const folders[] = {".tenax", "work", "work/.claude", "etc", "etc/tenax"};
     int failed;
