@@ -99,7 +99,7 @@ struct spawner {
                 struct err *err);
     /* Interrupts its turn and drops waiting input. Does not wait. */
     int (*stop)(struct spawner *self, const char *id, struct err *err);
-    /* Changes its permission mode. */
+    /* Changes its permission mode. Empty: from now on it is the session's current one. */
     int (*set_mode)(struct spawner *self, const char *id, struct str mode, struct err *err);
     /* Frees the child if it rests, and returns its last result as wait() does. ERR_RETRY_LATER if
      * it does not rest or was just sent input: it stays, and no input is lost. */

@@ -550,6 +550,14 @@ int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err)
     return 0;
 }
 
+void permit_follow_mode(struct permit *p)
+{
+    struct permit_state *s = permit_begin(p);
+
+    p->has_mode = false;
+    permit_commit(p, s);
+}
+
 void permit_set_sandbox(struct permit *p, struct sandbox *s)
 {
     p->sandbox = s;

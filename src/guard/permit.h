@@ -76,6 +76,8 @@ enum permit_mode permit_mode(struct permit *p);
 /* ERR_DENIED if settings forbid the mode (disableBypassPermissionsMode) or the run was not started
  * with permission for it. Calls on_mode (below). */
 int permit_set_mode(struct permit *p, enum permit_mode mode, struct err *err);
+/* Of a branch: its mode is the session's again. */
+void permit_follow_mode(struct permit *p);
 /* Sets a function called after every change of mode, on the thread that made it; set once before
  * sharing. */
 void permit_on_mode(struct permit *p, void (*fn)(enum permit_mode mode, void *arg), void *arg);

@@ -675,6 +675,10 @@ static int spawn_set_mode(struct spawner *self, const char *id, struct str mode,
 
     if (!c)
         return -1;
+    if (!mode.len) {
+        permit_follow_mode(c->permit);
+        return 0;
+    }
     if (!permit_mode_parse(mode, &m))
         return err_set(err, ERR_BAD_INPUT, "there is no permission mode '%.*s'",
                        STR_ARG(str_clip(mode, 100)));

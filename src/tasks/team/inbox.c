@@ -189,19 +189,33 @@ int inbox_look(const char *team, struct str name, struct letters *ret, struct er
     return 0;
 }
 
-int inbox_take(const char *team, struct str name, struct cancel *cancel, struct letters *ret,
-               struct err *err)
+static bool letters_have(const struct letters *l, const struct letter *one)
+{
+    VEC_EACH(&l->list, it) {
+        if (str_eq(it->id, one->id) && str_eq(it->text, one->text))
+            return true;
+    }
+    return false;
+}
+
+int inbox_mark(const char *team, struct str name, const struct letters *handled,
+               struct cancel *cancel, struct err *err)
 {
     CLEANUP(latch_give) struct latch latch = LATCH_INIT;
     CLEANUP(mem_freep) char *folder = inbox_folder(team);
     CLEANUP(letters_release) struct letters all = LETTERS_INIT;
+    bool has_changed = false;
 
-    if (inbox_lock(&latch, folder, name, cancel, err) < 0 || inbox_read(folder, name, ret, err) < 0)
+    if (!handled->list.len)
+        return 0;
+    if (inbox_lock(&latch, folder, name, cancel, err) < 0 ||
+        inbox_read(folder, name, &all, err) < 0)
         return -1;
-    VEC_EACH(&ret->list, l) {
-        vec_push(&all.list, *l);
-        all.list.ptr[all.list.len - 1].is_read = true;
+    VEC_EACH(&all.list, l) {
+        bool marks = !l->is_read && letters_have(handled, l);
+
+        l->is_read = l->is_read || marks;
+        has_changed = has_changed || marks;
     }
-    only_unread(ret);
-    return ret->list.len ? inbox_write(folder, name, &all, err) : 0;
+    return has_changed ? inbox_write(folder, name, &all, err) : 0;
 }

@@ -2,9 +2,9 @@
  * An inbox: the letters to one member of a team, in the order of arrival, as a JSON array in the
  * file teams/<team>/inboxes/<name>.json.
  *
- * Adding and marking take the inbox's lock, so that no letter is lost and none is read twice:
- * inbox_take() marks the letters it returns as read. Payloads (letter.h) are not text; their
- * handler marks them after handling them. Any thread, any process.
+ * Adding and marking take the inbox's lock, so that no letter is lost. Each inbox has one reader at
+ * a time; it looks, delivers, and marks as read what it has delivered, in this order: letters of a
+ * reader that is killed in between are delivered again, none is lost. Any thread, any process.
  */
 #pragma once
 
@@ -48,6 +48,6 @@ int inbox_put(const char *team, struct str name, const struct letter *l, struct 
               char ret_id[static ID_UUID_LEN + 1], struct err *err);
 /* Gets the unread letters. */
 int inbox_look(const char *team, struct str name, struct letters *ret, struct err *err);
-/* The same, and marks them as read. */
-int inbox_take(const char *team, struct str name, struct cancel *cancel, struct letters *ret,
-               struct err *err);
+/* Marks these letters as read. */
+int inbox_mark(const char *team, struct str name, const struct letters *handled,
+               struct cancel *cancel, struct err *err);

@@ -36,13 +36,21 @@ static void must_put(const char *from, const char *text)
         fail_msg("%s", err.text);
 }
 
+/* What a reader does. */
+static int look_and_mark(struct letters *ret, struct err *err)
+{
+    if (inbox_look(scratch_dir(), STR("bob"), ret, err) < 0)
+        return -1;
+    return inbox_mark(scratch_dir(), STR("bob"), ret, /*cancel=*/NULL, err);
+}
+
 /* The texts taken, joined by spaces. */
 static void take(struct buf *ret)
 {
     CLEANUP(letters_release) struct letters l = LETTERS_INIT;
     struct err err = {0};
 
-    if (inbox_take(scratch_dir(), STR("bob"), NULL, &l, &err) < 0)
+    if (look_and_mark(&l, &err) < 0)
         fail_msg("%s", err.text);
     VEC_EACH(&l.list, it) {
         buf_addf(ret, "%s%.*s", ret->len ? " " : "", STR_ARG(it->text));
@@ -64,6 +72,29 @@ static void in_order_and_once(void **state)
     take(&second);
     assert_string_equal(buf_cstr(&first), "one two \"quoted\"\n three");
     assert_string_equal(buf_cstr(&second), "four");
+    scratch_remove();
+}
+
+/* Letters that arrive while others are delivered stay unread, and so do those of a reader that was
+ * killed before it could mark them. */
+static void marks_what_was_handled(void **state)
+{
+    CLEANUP(letters_release) struct letters first = LETTERS_INIT;
+    CLEANUP(letters_release) struct letters again = LETTERS_INIT;
+    CLEANUP(letters_release) struct letters rest = LETTERS_INIT;
+    struct err err = {0};
+
+    (void)state;
+    scratch_make();
+    must_put("alice", "one");
+    assert_int_equal(inbox_look(scratch_dir(), STR("bob"), &first, &err), 0);
+    assert_int_equal(inbox_look(scratch_dir(), STR("bob"), &again, &err), 0);
+    assert_int_equal(again.list.len, 1);
+    must_put("alice", "two");
+    assert_int_equal(inbox_mark(scratch_dir(), STR("bob"), &first, NULL, &err), 0);
+    assert_int_equal(inbox_look(scratch_dir(), STR("bob"), &rest, &err), 0);
+    assert_int_equal(rest.list.len, 1);
+    assert_true(str_is(rest.list.ptr[0].text, "two"));
     scratch_remove();
 }
 
@@ -98,7 +129,7 @@ static void a_thousand(void **state)
     }
     assert_int_equal(put("alice", "too many", &err), -1);
     assert_int_equal(err.code, ERR_TOO_BIG);
-    assert_int_equal(inbox_take(scratch_dir(), STR("bob"), NULL, &l, &err), 0);
+    assert_int_equal(look_and_mark(&l, &err), 0);
     assert_int_equal(l.list.len, INBOX_MAX_UNREAD);
     for (int i = 0; i < INBOX_MAX_UNREAD; i++) {
         snprintf(text, sizeof(text), "%d", i);
@@ -147,7 +178,7 @@ static void many_at_once(void **state)
     while (got < (WRITERS + 1) * EACH) {
         CLEANUP(letters_release) struct letters l = LETTERS_INIT;
 
-        assert_int_equal(inbox_take(scratch_dir(), STR("bob"), NULL, &l, &err), 0);
+        assert_int_equal(look_and_mark(&l, &err), 0);
         VEC_EACH(&l.list, it) {
             int64_t n = -1;
 
@@ -209,8 +240,11 @@ static void killed_at_each_write(void **state)
 UNIT_TEST(inbox)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_order_and_once),    cmocka_unit_test(limits),
-        cmocka_unit_test(a_thousand),           cmocka_unit_test(many_at_once),
+        cmocka_unit_test(in_order_and_once),
+        cmocka_unit_test(marks_what_was_handled),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(a_thousand),
+        cmocka_unit_test(many_at_once),
         cmocka_unit_test(killed_at_each_write),
     };
 

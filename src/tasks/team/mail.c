@@ -1,6 +1,7 @@
 /*
  * mail: messages between members of a team. A letter is in its inbox before its sender gets the
- * confirmation, and is delivered exactly once, by one deliverer at a time.
+ * confirmation, and is marked as read when it is in its receiver's queue. One thread at a time
+ * delivers.
  *
  * A text that is a JSON object with a known "type" is a payload. Types that would grant something
  * (permission_response, plan_approval_response, …) are never accepted from a file, because any
@@ -26,15 +27,16 @@
 enum payload_flags {
     PAYLOAD_FILE = 1, /* may be in an inbox */
     PAYLOAD_LEAD = 2, /* only from the lead */
+    PAYLOAD_MATE = 4, /* to members */
 };
 
 static const struct {
     const char *type;
     unsigned flags;
 } payloads[] = {
-    {"task_assignment", PAYLOAD_FILE},
+    {"task_assignment", PAYLOAD_FILE | PAYLOAD_MATE},
     {"idle_notification", PAYLOAD_FILE},
-    {"shutdown_request", PAYLOAD_FILE | PAYLOAD_LEAD},
+    {"shutdown_request", PAYLOAD_FILE | PAYLOAD_LEAD | PAYLOAD_MATE},
     {"shutdown_approved", PAYLOAD_FILE},
     {"shutdown_rejected", PAYLOAD_FILE},
     {"permission_request", 0},
@@ -66,19 +68,20 @@ struct str mail_type(struct str text, struct arena *arena, const struct json **r
     return (struct str){0};
 }
 
-/* Whether the payload may come from a file; others are dropped. */
-static bool mail_is_fine(const struct letter *l)
+bool mail_may_be_taken(const struct letter *l, bool by_lead)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct str type = mail_type(l->text, &arena, /*ret=*/NULL);
+    unsigned wants = PAYLOAD_FILE | (by_lead ? 0 : PAYLOAD_MATE);
 
     for (size_t i = 0; type.len && i < ARRAY_LEN(payloads); i++) {
         if (!str_is(type, payloads[i].type))
             continue;
-        if (payloads[i].flags & PAYLOAD_FILE &&
+        if ((payloads[i].flags & wants) == wants &&
             (!(payloads[i].flags & PAYLOAD_LEAD) || str_is(l->from, TEAM_LEAD)))
             return true;
-        log_debug("team", "a %.*s from the inbox is dropped", STR_ARG(type));
+        log_debug("team", "dropped a %.*s of %.*s that was in an inbox", STR_ARG(type),
+                  STR_ARG(str_clip(l->from, ROSTER_MAX_NAME)));
         return false;
     }
     return true;
@@ -322,13 +325,14 @@ static void lead_read(struct team *t)
     CLEANUP(letters_release) struct letters letters = LETTERS_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const char *folder = team_folder(t);
+    struct err err = {0};
 
-    if (!folder || inbox_take(folder, STR(TEAM_LEAD), /*cancel=*/NULL, &letters, NULL) < 0)
+    if (!folder || inbox_look(folder, STR(TEAM_LEAD), &letters, /*err=*/NULL) < 0)
         return;
     VEC_EACH(&letters.list, l) {
         CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 
-        if (!mail_is_fine(l) ||
+        if (!mail_may_be_taken(l, /*by_lead=*/true) ||
             str_is(mail_type(l->text, &arena, /*ret=*/NULL), "shutdown_approved"))
             continue; /* the member has left, as its row records */
         if (!text.len)
@@ -338,6 +342,8 @@ static void lead_read(struct team *t)
     }
     if (text.len)
         t->spec.tell_lead(t->spec.arg, str_trim(buf_str(&text)));
+    if (inbox_mark(folder, STR(TEAM_LEAD), &letters, /*cancel=*/NULL, &err) < 0)
+        log_debug("team", "cannot mark the lead's messages: %s", err.text);
 }
 
 void mail_pump_lead(struct team *t)
@@ -498,12 +504,8 @@ static int answer_plan(struct team *t, struct str from, struct str to, const str
     gate_give(&t->gate);
     if (!is_asked)
         return refuse(ret, "there is no open plan_approval_request with this request_id");
-    if (approve &&
-        t->spec.spawner->set_mode(
-            t->spec.spawner, m->id,
-            str_of(permit_mode_name(t->spec.permit ? permit_mode(t->spec.permit) : MODE_DEFAULT)),
-            err) < 0)
-        return -1;
+    if (approve && t->spec.spawner->set_mode(t->spec.spawner, m->id, /*mode=*/STR(""), err) < 0)
+        return -1; /* its own mode was for the plan alone: it has the lead's again */
     gate_take(&t->gate);
     m->plan_is_answered = true;
     m->plan_is_approved = approve;
@@ -527,6 +529,24 @@ static struct str addressee(struct team *t, struct str to)
     return m ? str_of(m->name) : to;
 }
 
+/* A message that is an object is one of three, and complete. */
+static int check_object(const struct json *message, struct arena *arena, struct err *err)
+{
+    struct str type = json_get_str(message, "type");
+    bool is_answer = str_is(type, "shutdown_response") || str_is(type, "plan_approval_response");
+
+    if (!is_answer && !mail_type(json_raw(message), arena, /*ret=*/NULL).len)
+        return err_set(err, ERR_BAD_INPUT,
+                       "a message that is an object has a type that the team knows: "
+                       "shutdown_request, shutdown_response, plan_approval_response; %s",
+                       type.len ? "this one has another" : "\"type\" is missing");
+    if (is_answer && !json_get_str(message, "request_id").len)
+        return err_set(err, ERR_BAD_INPUT, "\"request_id\" is missing: the id of the request");
+    if (is_answer && !json_is(json_get(message, "approve"), JSON_BOOL))
+        return err_set(err, ERR_BAD_INPUT, "\"approve\" is missing: true or false");
+    return 0;
+}
+
 int team_send(struct team *t, const struct identity *from, struct str to,
               const struct json *message, struct str summary, struct cancel *cancel,
               struct tool_result *ret, struct buf *ret_text, struct err *err)
@@ -542,6 +562,7 @@ int team_send(struct team *t, const struct identity *from, struct str to,
     struct str type;
     char id[ID_UUID_LEN + 1];
     struct err full = {0};
+    struct err missing = {0};
 
     if (!sender.len)
         return 0;
@@ -551,9 +572,8 @@ int team_send(struct team *t, const struct identity *from, struct str to,
     if (!str_is(to, "*") && team_find(t, to) == TEAM_UNKNOWN)
         return 0;
     type = mail_type(text, &arena, &v);
-    if (is_object && !type.len && !json_get(message, "approve"))
-        return refuse(ret, "a message that is an object has a type that the team knows: "
-                           "shutdown_request, shutdown_response, plan_approval_response");
+    if (is_object && check_object(message, &arena, &missing) < 0)
+        return refuse(ret, missing.text);
     if (is_object && !v)
         v = message;
     if (str_is(json_get_str(v, "type"), "shutdown_response") ||

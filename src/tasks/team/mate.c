@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "guard/permit.h"
@@ -187,6 +188,7 @@ void mate_leave(struct mate *m, const char *by)
 static bool mate_say(struct mate *m, struct str text)
 {
     struct team *t = m->team;
+    struct err err = {0};
     bool is_gone;
 
     gate_take(&t->gate);
@@ -199,7 +201,13 @@ static bool mate_say(struct mate *m, struct str text)
         return false;
     mate_show(m, TASK_RUNNING);
     team_changed(t);
-    return t->spec.spawner->send(t->spec.spawner, m->id, text, INPUT_NEXT, /*err=*/NULL) == 0;
+    if (t->spec.spawner->send(t->spec.spawner, m->id, text, INPUT_NEXT, &err) == 0)
+        return true;
+    log_debug("team", "%s takes no input: %s", m->name, err.text);
+    gate_take(&t->gate);
+    m->said--; /* if it rests it is idle still */
+    gate_give(&t->gate);
+    return false;
 }
 
 /* 0: shutdown request; 1: from the lead; 2: from others. */
@@ -210,15 +218,6 @@ static int letter_rank(const struct letter *l)
     if (str_is(mail_type(l->text, &arena, /*ret=*/NULL), "shutdown_request"))
         return 0;
     return str_is(l->from, TEAM_LEAD) ? 1 : 2;
-}
-
-static bool mail_may_be_taken(const struct letter *l)
-{
-    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct str type = mail_type(l->text, &arena, /*ret=*/NULL);
-
-    return !type.len || str_is(type, "task_assignment") ||
-           (str_is(type, "shutdown_request") && str_is(l->from, TEAM_LEAD));
 }
 
 /* True if others woke it too often without it doing anything: two members that thank each other
@@ -248,61 +247,77 @@ static bool mate_read(struct mate *m)
 {
     struct team *t = m->team;
     CLEANUP(letters_release) struct letters letters = LETTERS_INIT;
-    CLEANUP(letters_release) struct letters waiting = LETTERS_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     const char *folder = team_folder(t);
     bool by_lead = false;
     bool is_started;
+    struct err err = {0};
 
     gate_take(&t->gate);
     is_started = m->is_started;
     gate_give(&t->gate);
     if (!is_started || !folder || mate_state_now(m) == MATE_GONE ||
-        inbox_look(folder, str_of(m->name), &waiting, /*err=*/NULL) < 0)
+        inbox_look(folder, str_of(m->name), &letters, /*err=*/NULL) < 0)
         return false;
-    VEC_EACH(&waiting.list, l) {
+    VEC_EACH(&letters.list, l) {
         by_lead = by_lead || str_is(l->from, TEAM_LEAD);
     }
-    if (!waiting.list.len || (!by_lead && mate_is_muted(m)) ||
-        inbox_take(folder, str_of(m->name), /*cancel=*/NULL, &letters, /*err=*/NULL) < 0)
+    if (!letters.list.len || (!by_lead && mate_is_muted(m)))
         return false;
     for (int rank = 0; rank < 3; rank++) {
         VEC_EACH(&letters.list, l) {
-            if (letter_rank(l) != rank || !mail_may_be_taken(l))
+            if (letter_rank(l) != rank || !mail_may_be_taken(l, /*by_lead=*/false))
                 continue;
             if (text.len)
                 buf_addc(&text, '\n');
             mail_write(l, &text);
         }
     }
-    if (!text.len)
-        return false;
-    gate_take(&t->gate);
-    m->wakes = by_lead ? 0 : m->wakes + 1;
-    m->is_muted = m->is_muted && !by_lead;
-    m->told_lead = false;
-    m->kept_up = 0;
-    gate_give(&t->gate);
-    return mate_say(m, buf_str(&text));
+    if (text.len) {
+        gate_take(&t->gate);
+        m->wakes = by_lead ? 0 : m->wakes + 1;
+        m->is_muted = m->is_muted && !by_lead;
+        m->told_lead = false;
+        m->kept_up = 0;
+        gate_give(&t->gate);
+        if (!mate_say(m, buf_str(&text)))
+            return false; /* they stay unread */
+    }
+    if (inbox_mark(folder, str_of(m->name), &letters, /*cancel=*/NULL, &err) < 0)
+        log_debug("team", "cannot mark the messages to %s: %s", m->name, err.text);
+    return text.len;
+}
+
+/* One thread at a time delivers its mail; another one leaves the rest to it or, with `waits`, waits
+ * for it. True if something was delivered. */
+static bool mate_deliver(struct mate *m, bool waits)
+{
+    struct gate *gate = &m->team->gate;
+    bool delivered = false;
+    bool again;
+
+    gate_take(gate);
+    while (waits && m->is_pumping)
+        gate_wait(gate, /*deadline_ms=*/-1);
+    again = !m->is_pumping;
+    m->pumps_again = !again;
+    m->is_pumping = true;
+    gate_give(gate);
+    while (again) {
+        delivered = mate_read(m) || delivered;
+        gate_take(gate);
+        again = m->pumps_again;
+        m->pumps_again = false;
+        m->is_pumping = again;
+        gate_wake(gate);
+        gate_give(gate);
+    }
+    return delivered;
 }
 
 void mate_pump(struct mate *m)
 {
-    bool again;
-
-    gate_take(&m->team->gate);
-    again = !m->is_pumping;
-    m->pumps_again = !again;
-    m->is_pumping = true;
-    gate_give(&m->team->gate);
-    while (again) {
-        (void)mate_read(m);
-        gate_take(&m->team->gate);
-        again = m->pumps_again;
-        m->pumps_again = false;
-        m->is_pumping = again;
-        gate_give(&m->team->gate);
-    }
+    (void)mate_deliver(m, /*waits=*/false);
 }
 
 /* Gives it the next free item. False if there is none. */
@@ -501,7 +516,8 @@ static void mate_rests(void *arg, const char *agent)
         m->wakes = 0;
     m->tool_uses = end.tool_uses;
     gate_give(&t->gate);
-    if ((!failed && mate_is_kept_up(m)) || mate_read(m) || (!failed && mate_claim(m)))
+    if ((!failed && mate_is_kept_up(m)) || mate_deliver(m, /*waits=*/true) ||
+        (!failed && mate_claim(m)))
         return;
     mate_tell_idle(m, &end, failed, said);
 }

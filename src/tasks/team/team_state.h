@@ -83,6 +83,8 @@ int mail_put(struct team *t, struct str from, struct str to, struct str text, st
 void mail_write(const struct letter *l, struct buf *ret);
 /* The type of a payload; empty if the letter is text. */
 struct str mail_type(struct str text, struct arena *arena, const struct json **ret);
+/* Whether the lead or a member takes such a letter from a file; others are logged and dropped. */
+bool mail_may_be_taken(const struct letter *l, bool by_lead);
 void mail_pump_lead(struct team *t);
 /* Sends a member's plan to the lead and waits for the answer. */
 int mail_ask_plan(struct mate *m, const struct ask *ask, struct cancel *cancel,

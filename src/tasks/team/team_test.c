@@ -9,6 +9,10 @@
 
 #include <cmocka.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/ask.h"
 #include "agent/event.h"
 #include "agent/identity.h"
 #include "agent/tool.h"
@@ -19,6 +23,7 @@
 #include "json/json.h"
 #include "store/scratch_check.h"
 #include "sync/cancel.h"
+#include "sync/thread.h"
 #include "tasks/team/board.h"
 #include "tasks/team/inbox.h"
 #include "tasks/team/roster.h"
@@ -31,6 +36,8 @@ struct played {
     struct strv said; /* with its first message */
     int64_t tool_uses;
     bool stopped;
+    bool is_deaf;  /* send() fails */
+    char mode[32]; /* as it was set last; "-" = the lead's */
 };
 
 static struct {
@@ -40,7 +47,9 @@ static struct {
     struct played played[32];
     size_t count;
     struct strv lead; /* the messages to the lead */
+    struct gate news; /* woken by these */
     bool is_starting;
+    bool dies_on_news; /* the lead does, when it gets a message */
     bool ends_at_once; /* members rest before they are known to be started */
     const char *hook;  /* that keeps members at work; NULL: none */
     struct tool_result result;
@@ -91,7 +100,8 @@ static int play_send(struct spawner *self, const char *id, struct str text, enum
 {
     (void)self;
     (void)when;
-    (void)err;
+    if (played(id)->is_deaf)
+        return err_set(err, ERR_TOO_BIG, "too much waits already");
     strv_add(&played(id)->said, text);
     return 0;
 }
@@ -104,10 +114,24 @@ static int play_stop(struct spawner *self, const char *id, struct err *err)
     return 0;
 }
 
+static int play_set_mode(struct spawner *self, const char *id, struct str mode, struct err *err)
+{
+    (void)self;
+    (void)err;
+    snprintf(played(id)->mode, sizeof(played(id)->mode), "%.*s",
+             STR_ARG(mode.len ? mode : STR("-")));
+    return 0;
+}
+
 static void hear_lead(void *arg, struct str text)
 {
     (void)arg;
+    gate_take(&stage.news);
     strv_add(&stage.lead, text);
+    gate_wake(&stage.news);
+    gate_give(&stage.news);
+    if (stage.dies_on_news)
+        _exit(0);
 }
 
 static int play_hook(void *arg, const char *agent, const char *event, struct str members,
@@ -138,10 +162,12 @@ static void begin(void)
     snprintf(home, sizeof(home), "HOME=%s", scratch_dir());
     snprintf(tenax_home, sizeof(tenax_home), "TENAX_HOME=%s", scratch_dir());
     memset(&stage, 0, sizeof(stage));
+    gate_init(&stage.news);
     stage.spawner.start = play_start;
     stage.spawner.wait = play_wait;
     stage.spawner.send = play_send;
     stage.spawner.stop = play_stop;
+    stage.spawner.set_mode = play_set_mode;
     if (conf_load(&from, &stage.conf, &err) < 0)
         fail_msg("%s", err.text);
     spec = (struct team_spec){.conf = stage.conf,
@@ -161,6 +187,7 @@ static void end(void)
         strv_release(&stage.played[i].said);
     strv_release(&stage.lead);
     tool_result_release(&stage.result);
+    gate_release(&stage.news);
     scratch_remove();
 }
 
@@ -377,6 +404,164 @@ static void ends_when_it_agrees(void **state)
     end();
 }
 
+/* Its id in the last shutdown_request that the member was sent. */
+static struct str request_of(const struct played *p, const char *prefix)
+{
+    const char *at = strstr(last(&p->said), prefix);
+
+    assert_non_null(at);
+    return str_first(str_of(at), strcspn(at, "\""));
+}
+
+/* A member may decline: the lead reads why, and the member goes on. */
+static void declines_to_end(void **state)
+{
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(BUF_NO_LIMIT);
+    struct played *alice;
+    struct str request;
+    struct err err = {0};
+
+    (void)state;
+    begin();
+    create("crew");
+    alice = hire("alice");
+    assert_int_equal(team_ask_to_end(stage.team, STR("alice"), STR("enough"), NULL, &err), 0);
+    HAS(last(&alice->said), "\"reason\":\"enough\"");
+    request = request_of(alice, "shutdown-");
+    buf_addf(&answer,
+             "{\"type\":\"shutdown_response\",\"request_id\":\"%.*s\",\"approve\":false,"
+             "\"reason\":\"not done\"}",
+             STR_ARG(request));
+    assert_true(send(alice, "team-lead", buf_cstr(&answer)));
+    assert_false(stage.result.ends_turn);
+    HAS(last(&stage.lead), "\"type\":\"shutdown_rejected\",\"requestId\":\"shutdown-");
+    HAS(last(&stage.lead), "\"from\":\"alice\",\"reason\":\"not done\"");
+    rest(alice);
+    assert_int_equal(team_find(stage.team, STR("alice")), TEAM_ACTIVE);
+    assert_false(send(alice, "team-lead", buf_cstr(&answer))); /* it was answered */
+    assert_true(send(NULL, "alice", "\"one more\""));
+    HAS(last(&alice->said), "one more");
+    end();
+}
+
+/* An object that is not complete is not sent as text. */
+static void objects_are_complete(void **state)
+{
+    static const struct {
+        const char *message, *missing;
+    } rows[] = {
+        {"{\"request_id\":\"1\",\"approve\":true}", "\"type\" is missing"},
+        {"{\"approve\":true}", "\"type\" is missing"},
+        {"{\"type\":\"hello\"}", "this one has another"},
+        {"{\"type\":\"shutdown_response\",\"approve\":true}", "\"request_id\" is missing"},
+        {"{\"type\":\"shutdown_response\",\"request_id\":\"1\"}", "\"approve\" is missing"},
+        {"{\"type\":\"plan_approval_response\",\"request_id\":\"1\"}", "\"approve\" is missing"},
+    };
+    struct played *alice;
+
+    (void)state;
+    begin();
+    create("crew");
+    alice = hire("alice");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_false(send(NULL, "alice", rows[i].message));
+        HAS(buf_cstr(&stage.result.text), rows[i].missing);
+    }
+    assert_int_equal(alice->said.len, 1);
+    end();
+}
+
+/* A message is read when its receiver has it, not before. */
+static void waits_for_a_deaf_member(void **state)
+{
+    struct played *alice;
+
+    (void)state;
+    begin();
+    create("crew");
+    alice = hire("alice");
+    alice->is_deaf = true;
+    assert_true(send(NULL, "alice", "\"first\""));
+    assert_int_equal(alice->said.len, 1);
+    alice->is_deaf = false;
+    assert_true(send(NULL, "alice", "\"second\""));
+    HAS(last(&alice->said), "first");
+    HAS(last(&alice->said), "second");
+    assert_int_equal(alice->said.len, 2);
+    end();
+}
+
+/* The lead is killed after it got a message and before that was marked: the message is delivered
+ * again. */
+static void is_read_when_delivered(void **state)
+{
+    struct letter l = {.from = STR("alice"), .text = STR("news")};
+    CLEANUP(letters_release) struct letters left = LETTERS_INIT;
+    char id[ID_UUID_LEN + 1];
+    pid_t child;
+
+    (void)state;
+    begin();
+    create("crew");
+    hire("alice");
+    assert_int_equal(inbox_put(scratch("teams/crew"), STR("team-lead"), &l, NULL, id, NULL), 0);
+    child = fork();
+    if (child == 0) {
+        stage.dies_on_news = true;
+        (void)send(&stage.played[0], "team-lead", "\"go\"");
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(inbox_look(scratch("teams/crew"), STR("team-lead"), &left, NULL), 0);
+    assert_int_equal(left.list.len, 2);
+    end();
+}
+
+struct planning {
+    struct played *by;
+    struct ask_answer answer;
+};
+
+static void make_plan(void *arg)
+{
+    struct planning *p = arg;
+    struct ask ask = {.tool_name = STR("ExitPlanMode"), .input = STR("{\"plan\":\"paint it\"}")};
+    struct asker *lead = p->by->spec.asker;
+
+    (void)lead->put(lead, &ask, /*cancel=*/NULL, &p->answer, /*err=*/NULL);
+}
+
+/* Afterwards its mode is the lead's, also when that one changes. */
+static void a_plan_gives_the_leads_mode(void **state)
+{
+    CLEANUP(buf_release) struct buf yes = BUF_INIT(BUF_NO_LIMIT);
+    struct planning p = {.answer = ASK_ANSWER_INIT};
+    struct thread *t;
+    const char *at = NULL;
+    struct err err = {0};
+
+    (void)state;
+    begin();
+    create("crew");
+    p.by = hire("alice");
+    t = thread_start("plan", make_plan, &p, &err);
+    while (!at) {
+        gate_take(&stage.news);
+        while (!stage.lead.len)
+            gate_wait(&stage.news, /*deadline_ms=*/-1);
+        at = strstr(last(&stage.lead), "plan_approval-");
+        gate_give(&stage.news);
+    }
+    buf_addf(&yes, "{\"type\":\"plan_approval_response\",\"request_id\":\"%.*s\",\"approve\":true}",
+             (int)strcspn(at, "\""), at);
+    assert_true(send(NULL, "alice", buf_cstr(&yes)));
+    thread_join(t);
+    assert_true(p.answer.allowed);
+    assert_string_equal(p.by->mode, "-");
+    ask_answer_release(&p.answer);
+    end();
+}
+
 /* Two that answer each other without doing anything come to an end. */
 static void chatter_ends(void **state)
 {
@@ -488,6 +673,11 @@ UNIT_TEST(team)
         cmocka_unit_test(rests_early),
         cmocka_unit_test(work_is_claimed_and_given_back),
         cmocka_unit_test(ends_when_it_agrees),
+        cmocka_unit_test(declines_to_end),
+        cmocka_unit_test(objects_are_complete),
+        cmocka_unit_test(waits_for_a_deaf_member),
+        cmocka_unit_test(is_read_when_delivered),
+        cmocka_unit_test(a_plan_gives_the_leads_mode),
         cmocka_unit_test(chatter_ends),
         cmocka_unit_test(forged_letters_are_dropped),
         cmocka_unit_test(led_again),
