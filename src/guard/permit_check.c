@@ -147,7 +147,7 @@ static bool judge_can_try(const struct judge *j)
 {
     return j->subject->about == ABOUT_COMMAND && j->side == SIDE_INSIDE &&
            !json_get_bool(j->subject->args, "run_in_background", false) &&
-           !rule_command_reaches_out(j->command) &&
+           !(j->flags & TOOL_UNTRIED) && !rule_command_reaches_out(j->command) &&
            trial_works(j->permit->sandbox, /*ret_why=*/NULL);
 }
 

@@ -20,6 +20,8 @@ enum tool_flags {
     /* Not of a tool: the question is about an effect of a trial run, which names the protected file
      * itself. */
     TOOL_ON_TRIAL = 512,
+    /* The same: a command that cannot run on trial here, so its text decides. */
+    TOOL_UNTRIED = 8192,
     /* Not in the request if the model can search for tools (agent/extra.h). */
     TOOL_DEFERRED = 1024,
     TOOL_FINDS = 2048,    /* searches deferred tools; offered if there may be some */

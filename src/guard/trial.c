@@ -47,6 +47,7 @@ struct trial {
     char *upper[CONFINE_MAX_OVERLAYS], *work[CONFINE_MAX_OVERLAYS];
     unsigned runs;
     struct sandbox_paths paths; /* of the run */
+    struct strv lone;           /* single files that commands may write */
     struct strv write, read_only, readable;
     int records; /* of proc/confine.h */
 
@@ -195,7 +196,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Everything that the sandbox lets commands write except their temporary folder, without nested
- * ones. */
+ * ones. Not single files, which cannot have an overlay: they stay as they are, and a command that
+ * opens one cannot be tried (TRIAL_UNTRIED). */
 static int find_folders(struct trial *t, struct err *err)
 {
     CLEANUP(strv_release) struct strv all = STRV_INIT;
@@ -203,9 +205,9 @@ static int find_folders(struct trial *t, struct err *err)
     for (size_t i = 0; i < t->paths.write.len; i++) {
         CLEANUP(mem_freep) char *real = path_real(t->paths.write.ptr[i]);
 
-        if (strcmp(real, t->temp) == 0 || !file_exists(real))
+        if (strcmp(real, t->temp) == 0 || !file_is_dir(real))
             continue;
-        if (!file_is_dir(real) || strcmp(real, "/") == 0)
+        if (strcmp(real, "/") == 0)
             return err_set(err, ERR_UNSUPPORTED, "commands may write '%s'", real);
         strv_adds(&all, real);
     }
@@ -224,6 +226,27 @@ static int find_folders(struct trial *t, struct err *err)
         return err_set(err, ERR_UNSUPPORTED, "more than %d folders to work in",
                        CONFINE_MAX_OVERLAYS);
     return 0;
+}
+
+static bool is_in_layer(const struct trial *t, const char *path)
+{
+    for (size_t i = 0; i < t->at.len; i++) {
+        if (is_in(path, t->at.ptr[i]))
+            return true;
+    }
+    return false;
+}
+
+/* To open one ends the trial. */
+static void gather_lone_files(struct trial *t)
+{
+    strv_clear(&t->lone);
+    for (size_t i = 0; i < t->paths.write.len; i++) {
+        CLEANUP(mem_freep) char *real = path_real(t->paths.write.ptr[i]);
+
+        if (file_exists(real) && !file_is_dir(real) && !is_in_layer(t, real))
+            strv_adds(&t->lone, real);
+    }
 }
 
 /* "36 35 98:0 /mnt1 /mnt2 rw …": the fifth is where. */
@@ -314,6 +337,7 @@ void trial_free(struct trial *t)
     strv_release(&t->write);
     strv_release(&t->read_only);
     strv_release(&t->readable);
+    strv_release(&t->lone);
     strv_release(&t->granted_files);
     strv_release(&t->granted_sockets);
     strv_release(&t->hosts);
@@ -349,15 +373,6 @@ static int make_layer(struct trial *t, size_t i, struct err *err)
     t->overlays[i] = (struct confine_overlay){
         .at = t->at.ptr[i], .lower = t->lower[i], .upper = t->upper[i], .work = t->work[i]};
     return 0;
-}
-
-static bool is_in_layer(const struct trial *t, const char *path)
-{
-    for (size_t i = 0; i < t->at.len; i++) {
-        if (is_in(path, t->at.ptr[i]))
-            return true;
-    }
-    return false;
 }
 
 /* Files that the sandbox closes only to avoid surprises are writable here, because the user sees
@@ -410,6 +425,7 @@ int trial_enter(struct trial *t, struct sandbox_job **ret, struct err *err)
             return -1;
     }
     gather_rules(t);
+    gather_lone_files(t);
     t->records = memfd_create("tenax-trial", MFD_CLOEXEC);
     if (t->records < 0)
         return err_sys(err, ERR_IO, "cannot make a file in memory");
@@ -428,6 +444,7 @@ int trial_enter(struct trial *t, struct sandbox_job **ret, struct err *err)
         .overlay_count = t->at.len,
         .own_processes = true,
         .observe = t->records,
+        .observed = (const char *const *)strv_get(&t->lone),
         .readable = (const char *const *)strv_get(&t->readable),
     };
     if (open_network(t, &j->confine, &j->door_fd, err) < 0)
@@ -585,6 +602,10 @@ int trial_look(struct trial *t, struct cancel *cancel, enum trial_outcome *ret, 
     }
     read_records(t);
     read_refusals(t);
+    if (t->wanted && strv_has(&t->lone, str_of(t->wanted))) {
+        *ret = TRIAL_UNTRIED;
+        return 0;
+    }
     if (t->wanted_kind) {
         *ret = look_at_wanted(t);
         return 0;

@@ -44,6 +44,7 @@ enum trial_outcome {
     TRIAL_STOPPED, /* trial_wanted() */
     TRIAL_REFUSED, /* the same, but it is a secret: refused without asking */
     TRIAL_OVERRUN, /* its time was up, or it wrote too much: trial_why() */
+    TRIAL_UNTRIED, /* it opened a file that it may write, but that no layer covers */
     TRIAL_SENT_AWAY,
 };
 

@@ -160,7 +160,8 @@ struct confinement {
      * anything outside of the job, also ends the job, with a record that says what it was. (The
      * record is a report; what keeps the job in is Landlock and the namespaces.) Needs
      * own_processes and observe; unix_sockets are not looked at. With another network than
-     * NET_TRIAL connections are that network's business. */
+     * NET_TRIAL connections are that network's business. To open what is listed in observed, which
+     * has links resolved here, ends the job like a file that is not readable. */
     const char *const *readable;
 };
 

@@ -65,19 +65,25 @@ static bool fence_is_in(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-static bool fence_is_inside(const struct confine_image *image, const char *path)
+static bool fence_lists(const struct confine_image *image, size_t at, size_t count,
+                        const char *path)
 {
-    const char *dir = (const char *)image + image->readable;
+    const char *dir = (const char *)image + at;
 
-    for (size_t i = 0; i < sizeof(fence_own) / sizeof(fence_own[0]); i++) {
-        if (fence_is_in(path, fence_own[i]))
-            return true;
-    }
-    for (size_t i = 0; i < image->readable_count; i++, dir += strlen(dir) + 1) {
+    for (size_t i = 0; i < count; i++, dir += strlen(dir) + 1) {
         if (fence_is_in(path, dir))
             return true;
     }
     return false;
+}
+
+static bool fence_is_inside(const struct confine_image *image, const char *path)
+{
+    for (size_t i = 0; i < sizeof(fence_own) / sizeof(fence_own[0]); i++) {
+        if (fence_is_in(path, fence_own[i]))
+            return true;
+    }
+    return fence_lists(image, image->readable, image->readable_count, path);
 }
 
 /* The file that a path leads to, as the kernel names it; its length, 0 when there is none. */
@@ -137,6 +143,13 @@ static enum fence_verdict fence_file(struct fence *f, const char *path, bool exe
     size_t len;
     int fd;
 
+    if (f->image->observed_count && !(flags & O_PATH)) {
+        len = fence_real(path, flags & O_NOFOLLOW, real, sizeof(real));
+        if (len && fence_lists(f->image, f->image->observed, f->image->observed_count, real)) {
+            fence_note(f, 'O', real, len);
+            return FENCE_STOP;
+        }
+    }
     /* Opening only to write is refused by the mounts, and a path alone gives nothing to read. */
     if (flags & O_PATH || (flags & O_ACCMODE) == O_WRONLY)
         return FENCE_CONTINUE;

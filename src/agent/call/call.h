@@ -109,11 +109,12 @@ int call_leave(struct call *c);
 int call_ask(struct call *c, const struct rule_subject *subject, const struct permit_answer *why);
 /* Result of a trial run of a command that no rule decides about. */
 enum call_tried {
-    CALL_UNTRIED, /* no trial run was possible: ask about the command itself */
+    CALL_UNTRIED, /* no trial run was possible: decide about the command itself */
     CALL_TRIED,   /* it ran, and has its result */
     CALL_ALLOWED, /* it may run */
     CALL_REFUSED, /* denied, and has its result */
 };
+/* why: the answer for the command; CALL_UNTRIED: replaced by the one that holds without a trial. */
 enum call_tried call_try(struct call *c, const struct rule_subject *subject,
                          struct permit_answer *why);
 struct tool_call call_for_tool(struct call *c); /* the part of it that its tool sees */

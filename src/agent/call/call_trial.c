@@ -323,6 +323,17 @@ static enum call_tried decide_wanted(struct call *c, const struct trial *t)
     return call_ask(c, has_rules ? &subject : NULL, &answer) < 0 ? CALL_REFUSED : CALL_ALLOWED;
 }
 
+/* No trial can be made here and now, so the text of the command decides, as where there is no
+ * sandbox at all. */
+static enum call_tried judge_text(struct call *c, const struct rule_subject *subject,
+                                  struct permit_answer *ret)
+{
+    begin_again(c);
+    permit_check(c->agent->spec.permit, subject, c->flags | TOOL_UNTRIED, ret);
+    c->decided_by = ret->reason_type;
+    return CALL_UNTRIED;
+}
+
 /* Ends the trial, so that the user is asked about the command itself. */
 static enum call_tried give_up(struct call *c, struct permit_answer *why, const char *reason)
 {
@@ -361,11 +372,12 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
     struct err err = {0};
 
     if (trial_new(c->agent->spec.sandbox, &t, &err) < 0)
-        return CALL_UNTRIED;
+        return judge_text(c, subject, why);
     buf_add(&input, buf_str(&c->expanded));
     for (int i = 0; i < CALL_MAX_RUNS; i++) {
         if (run_on_trial(c, t, &err) < 0)
-            return give_up(c, why, err.text);
+            return i == 0 && err.code == ERR_UNSUPPORTED ? judge_text(c, subject, why)
+                                                         : give_up(c, why, err.text);
         if (cancel_is_set(c->cancel)) {
             c->ran = true;
             return CALL_TRIED;
@@ -379,6 +391,8 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
             return decide_changes(c, subject, t);
         case TRIAL_OVERRUN:
             return give_up(c, why, trial_why(t));
+        case TRIAL_UNTRIED:
+            return judge_text(c, subject, why);
         case TRIAL_SENT_AWAY:
             send_away(c);
             return give_up(c, why, "it would run in the background, which cannot be tried");
