@@ -148,14 +148,14 @@ static int edit_find(struct tool_call *call, const struct edit *edits, size_t co
         return -1;
     if (t->file.is_lossy)
         return err_set(err, ERR_BAD_INPUT,
-                       "'%s' is damaged UTF-16: an edit would change more than was asked for",
-                       t->path);
+                       "'%s' is damaged %s: an edit would change more than was asked for", t->path,
+                       encoding_name(t->file.encoding));
     if (edit_all(edits, count, t->file.text, ret_text, ret_places, ret) < 0) {
         if (str_ends(str_of(t->path), STR(".ipynb")))
             buf_adds(&ret->text, " Cells of a notebook are changed with NotebookEdit.");
         return 1;
     }
-    return target_keeps_keys(t, buf_str(ret_text), err);
+    return target_may_become(t, buf_str(ret_text), err);
 }
 
 static int edit_save(struct tool_call *call, struct target *t, struct str text, size_t places,

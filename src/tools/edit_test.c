@@ -215,6 +215,9 @@ static const struct {
      STR_INIT("\xfe\xff\xd8\x3d\xde\x00\0"
               "2\0\n\0b")},
     {"latin1", STR_INIT("\xe9t\xe9 two"), STR_INIT("\xe9t\xe9 2\nb")},
+    {"shift_jis", STR_INIT("\x82\xb1\x82\xea two\r\n"), STR_INIT("\x82\xb1\x82\xea 2\r\nb\r\n")},
+    {"gbk", STR_INIT("\xb2\xe2\xca\xd4\xce\xc4 two"), STR_INIT("\xb2\xe2\xca\xd4\xce\xc4 2\nb")},
+    {"euc-kr", STR_INIT("\xc7\xd1\xb1\xb9\xbe\xee two"), STR_INIT("\xc7\xd1\xb1\xb9\xbe\xee 2\nb")},
     {"no newline", STR_INIT("two"), STR_INIT("2\nb")},
 };
 
@@ -234,6 +237,10 @@ static void the_outside_is_kept(void **state)
     tool_check_put(&t, "half", STR("\xff\xfet\0w\0o\0x"));
     must_read(&t, "half");
     cannot_edit(&t, "half", "two", "2", "damaged UTF-16");
+    tool_check_put(&t, "korean", STR("\xc7\xd1\xb1\xb9\xbe\xee two"));
+    must_read(&t, "korean");
+    cannot_edit(&t, "korean", "two", "\xf0\x9f\x98\x80", "EUC-KR has no character");
+    assert_true(str_is(tool_check_get(&t, "korean"), "\xc7\xd1\xb1\xb9\xbe\xee two"));
     tool_check_end(&t);
 }
 

@@ -124,7 +124,7 @@ static int plan_make(struct tool_call *call, struct plan *p, struct err *err)
         buf_add(&p->id, json_get_str(call->args, "cell_id"));
     else if (!p->id.len)
         buf_addf(&p->id, "cell-%zu", p->change.cell ? index + 1 : 0);
-    return target_keeps_keys(t, buf_str(&p->text), err);
+    return target_may_become(t, buf_str(&p->text), err);
 }
 
 static void plan_report(struct tool_call *call, const struct plan *p, struct tool_result *ret)

@@ -116,8 +116,12 @@ int target_must_be_seen(struct tool_call *call, const struct target *t, struct e
     return 0;
 }
 
-int target_keeps_keys(const struct target *t, struct str text, struct err *err)
+int target_may_become(const struct target *t, struct str text, struct err *err)
 {
+    CLEANUP(buf_release) struct buf raw = BUF_INIT(BUF_NO_LIMIT); /* text is limited */
+
+    if (t->file.encoding != ENCODING_UTF8 && encode_to(t->file.encoding, text, &raw, err) < 0)
+        return err_prefix(err, "'%s'", t->path);
     if (!str_has(text, STR(SECRET_HIDDEN)) || str_has(t->file.text, STR(SECRET_HIDDEN)) ||
         !secret_is_in(t->file.text))
         return 0;

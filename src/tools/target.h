@@ -37,8 +37,9 @@ int target_must_exist(struct tool_call *call, const struct target *t, struct err
 /* ERR_BAD_INPUT if the model has not read it in its current state. Not needed for empty files. */
 int target_must_be_seen(struct tool_call *call, const struct target *t, struct err *err);
 
-/* ERR_BAD_INPUT if the text would replace a secret in the file by the mask shown for it. */
-int target_keeps_keys(const struct target *t, struct str text, struct err *err);
+/* ERR_BAD_INPUT if the text would replace a secret in the file by the mask shown for it, or has
+ * characters that the file's encoding lacks. */
+int target_may_become(const struct target *t, struct str text, struct err *err);
 
 /* Writes the text and remembers it as seen. On failure the file is unchanged. */
 int target_save(struct tool_call *call, struct target *t, struct str text, struct err *err);

@@ -19,44 +19,9 @@
 
 const char *textfile_encoding(const struct textfile *f)
 {
-    switch (f->encoding) {
-    case ENCODING_UTF16_LE:
-        return "UTF-16 LE";
-    case ENCODING_UTF16_BE:
-        return "UTF-16 BE";
-    case ENCODING_UTF8:
-        break;
-    }
+    if (f->encoding != ENCODING_UTF8)
+        return encoding_name(f->encoding);
     return f->has_mark ? "UTF-8 with a byte order mark" : NULL;
-}
-
-static void unit_add(enum encoding e, uint32_t unit, struct buf *ret)
-{
-    char low = (char)(unit & 0xff);
-    char high = (char)(unit >> 8);
-
-    buf_addc(ret, e == ENCODING_UTF16_LE ? low : high);
-    buf_addc(ret, e == ENCODING_UTF16_LE ? high : low);
-}
-
-void textfile_encode(enum encoding e, struct str text, struct buf *ret)
-{
-    if (e == ENCODING_UTF8) {
-        buf_add(ret, text);
-        return;
-    }
-    while (text.len) {
-        uint32_t code = 0xfffd;
-        size_t n = utf8_decode(text, &code);
-
-        if (code >= 0x10000) {
-            unit_add(e, 0xd800 + ((code - 0x10000) >> 10), ret);
-            unit_add(e, 0xdc00 + ((code - 0x10000) & 0x3ff), ret);
-        } else {
-            unit_add(e, code, ret);
-        }
-        text = str_from(text, n ? n : 1);
-    }
 }
 
 static int textfile_decode(struct textfile *f, size_t mark, struct err *err)
@@ -64,12 +29,12 @@ static int textfile_decode(struct textfile *f, size_t mark, struct err *err)
     CLEANUP(buf_release) struct buf again = BUF_INIT(TEXTFILE_MAX * 2);
     struct str bytes = str_from(buf_str(&f->raw), mark);
 
-    decode_utf16(bytes, f->encoding == ENCODING_UTF16_BE, &f->decoded);
+    decode_from(f->encoding, bytes, &f->decoded);
     if (buf_check(&f->decoded, err) < 0)
         return -1;
     f->text = buf_str(&f->decoded);
-    textfile_encode(f->encoding, f->text, &again);
-    f->is_lossy = !str_eq(buf_str(&again), bytes);
+    f->is_lossy = encode_to(f->encoding, f->text, &again, /*err=*/NULL) < 0 ||
+                  !str_eq(buf_str(&again), bytes);
     return 0;
 }
 
@@ -128,6 +93,8 @@ int textfile_load(const char *path, struct textfile *ret, struct err *err)
         f.encoding = decode_mark(buf_str(&f.raw), &mark);
         f.has_mark = mark;
         f.text = str_from(buf_str(&f.raw), mark);
+        if (!mark && !utf8_is_valid(f.text) && !text_is_binary(f.text))
+            f.encoding = decode_guess(f.text);
         if (f.encoding != ENCODING_UTF8 && textfile_decode(&f, mark, err) < 0)
             return -1;
     }
@@ -168,9 +135,9 @@ int textfile_save(struct textfile *f, struct str text, struct err *err)
     CLEANUP(fd_closep) int at = -1;
     const char *name = path_base(f->path);
 
-    if (f->has_mark)
-        textfile_encode(f->encoding, STR("\xef\xbb\xbf"), &raw);
-    textfile_encode(f->encoding, text, &raw);
+    if ((f->has_mark && encode_to(f->encoding, STR("\xef\xbb\xbf"), &raw, err) < 0) ||
+        encode_to(f->encoding, text, &raw, err) < 0)
+        return err_prefix(err, "'%s'", f->path);
     if (raw.over)
         return err_set(err, ERR_TOO_BIG, "'%s' would be larger than %zu MB", f->path,
                        TEXTFILE_MAX >> 20);

@@ -1,10 +1,11 @@
 /*
  * A text file in memory as UTF-8, written back in its original form.
  *
- * UTF-16 (with its byte order mark) is decoded; a UTF-8 mark is removed. Everything else is kept
- * byte for byte, including invalid UTF-8, so that saving changes only the edited part. Line endings
- * are part of the text. Saving replaces the file that a link points to, never the link, completely
- * or not at all, and keeps mode and owner.
+ * UTF-16 (with its byte order mark) and the East Asian encodings that decode_guess() recognizes are
+ * decoded; a UTF-8 mark is removed. Everything else is kept byte for byte, including invalid UTF-8,
+ * so that saving changes only the edited part. Line endings are part of the text. Saving replaces
+ * the file that a link points to, never the link, completely or not at all, and keeps mode and
+ * owner.
  */
 #pragma once
 
@@ -31,9 +32,9 @@ struct textfile {
         encoding;       /* UTF-8 stands for any encoding whose lines end with \n: bytes are kept */
     bool has_mark;      /* a byte order mark, which is written back */
     struct buf raw;     /* as on disk, or in the editor */
-    struct buf decoded; /* UTF-16 only */
+    struct buf decoded; /* unless the encoding is UTF-8 */
     struct str text;    /* a slice of one of the two */
-    bool is_lossy;      /* invalid UTF-16: the original bytes could not be restored */
+    bool is_lossy;      /* the original bytes could not be restored from the text */
 };
 
 /* path: absolute, with links resolved (path_real()) when it was permitted: fails if there is a link
@@ -57,8 +58,6 @@ int textfile_fail(const char *path, const char *what, struct err *err);
 
 /* The encoding for messages, "UTF-16 LE"; NULL for plain UTF-8. */
 const char *textfile_encoding(const struct textfile *f);
-/* Appends the text in the encoding; invalid characters become U+FFFD in UTF-16. */
-void textfile_encode(enum encoding e, struct str text, struct buf *ret);
 
 /* Whether the start has NUL bytes or other control characters that are not text. */
 bool text_is_binary(struct str text);

@@ -117,7 +117,7 @@ static int write_find(struct tool_call *call, struct target *ret_target, struct 
     if (t->file.has_mark && str_starts(content, STR("\xef\xbb\xbf")))
         content = str_from(content, 3);
     *ret_content = content;
-    return target_keeps_keys(t, content, err);
+    return target_may_become(t, content, err);
 }
 
 static int tool_write_check(struct tool_call *call, struct tool_result *ret, struct err *err)

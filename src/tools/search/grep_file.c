@@ -370,7 +370,7 @@ static int searcher_whole(struct grep_searcher *s, struct page *p, enum encoding
         bytes = searcher_decode(s, bytes, &is_ascii);
     } else {
         buf_clear(&s->text);
-        decode_utf16(bytes, encoding == ENCODING_UTF16_BE, &s->text);
+        decode_from(encoding, bytes, &s->text);
         bytes = buf_str(&s->text);
     }
     return page_search(p, bytes, 0, is_ascii, &goes_on, err);

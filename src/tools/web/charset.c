@@ -1,10 +1,10 @@
 /*
- * Encodings of the web: told by mark, label or look. What all texts share is read by decode.c; only
- * windows-1252 is the web's own. Pure; any thread.
+ * Encodings of the web: named by mark or label, or recognized; decode.c converts. Pure; any thread.
  */
 #include "tools/web/charset.h"
 
-#include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -12,49 +12,40 @@
 #include "tools/decode.h"
 
 #define META_BYTES 2048 /* how far into a page its <meta> is looked for */
+#define LABEL_BYTES 40
 
-enum charset {
-    CHARSET_UNKNOWN,
-    CHARSET_UTF8,
-    CHARSET_1252,
-    CHARSET_UTF16LE,
-    CHARSET_UTF16BE,
-};
-
+/* Labels that iconv does not know, or takes more narrowly than browsers do. */
 static const struct {
     const char *label;
-    enum charset charset;
+    const char *name;
 } labels[] = {
-    {"utf-8", CHARSET_UTF8},       {"utf8", CHARSET_UTF8},       {"us-ascii", CHARSET_1252},
-    {"ascii", CHARSET_1252},       {"iso-8859-1", CHARSET_1252}, {"iso8859-1", CHARSET_1252},
-    {"latin1", CHARSET_1252},      {"latin-1", CHARSET_1252},    {"windows-1252", CHARSET_1252},
-    {"cp1252", CHARSET_1252},      {"utf-16", CHARSET_UTF16LE},  {"utf-16le", CHARSET_UTF16LE},
-    {"utf-16be", CHARSET_UTF16BE},
+    {"utf8", "UTF-8"},
+    {"us-ascii", "WINDOWS-1252"},
+    {"ascii", "WINDOWS-1252"},
+    {"iso-8859-1", "WINDOWS-1252"},
+    {"iso8859-1", "WINDOWS-1252"},
+    {"latin1", "WINDOWS-1252"},
+    {"latin-1", "WINDOWS-1252"},
+    {"iso-8859-9", "WINDOWS-1254"},
+    {"utf-16", "UTF-16LE"},
+    {"shift_jis", "CP932"},
+    {"shift-jis", "CP932"},
+    {"sjis", "CP932"},
+    {"x-sjis", "CP932"},
+    {"windows-31j", "CP932"},
+    {"euc-jp", "EUC-JP-MS"},
+    {"x-euc-jp", "EUC-JP-MS"},
+    {"gb2312", "GB18030"},
+    {"gb_2312-80", "GB18030"},
+    {"gbk", "GB18030"},
+    {"x-gbk", "GB18030"},
+    {"big5", "BIG5-HKSCS"},
+    {"x-x-big5", "BIG5-HKSCS"},
+    {"euc-kr", "UHC"},
+    {"ks_c_5601-1987", "UHC"},
+    {"ksc5601", "UHC"},
+    {"windows-949", "UHC"},
 };
-
-/* What windows-1252 has where Latin-1 has control characters; 0: nothing. */
-static const uint16_t high_1252[32] = {
-    0x20ac, 0,      0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160,
-    0x2039, 0x0152, 0,      0x017d, 0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
-    0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0,      0x017e, 0x0178,
-};
-
-uint32_t charset_1252(unsigned char byte)
-{
-    uint32_t code = byte >= 0x80 && byte < 0xa0 ? high_1252[byte - 0x80] : byte;
-
-    return code || !byte ? code : 0xfffd;
-}
-
-static enum charset by_label(struct str label)
-{
-    label = str_trim(label);
-    for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
-        if (str_eq_nocase(label, str_of(labels[i].label)))
-            return labels[i].charset;
-    }
-    return CHARSET_UNKNOWN;
-}
 
 /* charset=… of a <meta> near the start. */
 static struct str meta_label(struct str bytes)
@@ -81,47 +72,54 @@ static struct str meta_label(struct str bytes)
     return str_first(value, len);
 }
 
-static void add_1252(struct buf *out, struct str bytes)
+/* Appends; false if the label is unknown. */
+static bool add_labelled(struct str label, struct str bytes, struct buf *ret)
 {
-    for (size_t i = 0; i < bytes.len; i++) {
-        char text[4];
+    char name[LABEL_BYTES];
 
-        buf_add(out, str_make(text, utf8_encode(charset_1252((unsigned char)bytes.ptr[i]), text)));
+    label = str_trim(label);
+    if (!label.len || label.len >= sizeof(name))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+        if (str_eq_nocase(label, str_of(labels[i].label)))
+            return decode_named(labels[i].name, bytes, ret);
     }
+    for (size_t i = 0; i < label.len; i++) { /* nothing that means more than a name to iconv */
+        if (!str_is_alnum(label.ptr[i]) && !strchr("-_.:", label.ptr[i]))
+            return false;
+    }
+    memcpy(name, label.ptr, label.len);
+    name[label.len] = '\0';
+    if (strcasecmp(name, "UTF-8") == 0) {
+        decode_utf8(bytes, ret);
+        return true;
+    }
+    return decode_named(name, bytes, ret);
 }
 
 bool charset_to_utf8(struct str bytes, struct str label, bool is_html, struct buf *ret)
 {
-    static const enum charset of_mark[] = {
-        [ENCODING_UTF8] = CHARSET_UTF8,
-        [ENCODING_UTF16_LE] = CHARSET_UTF16LE,
-        [ENCODING_UTF16_BE] = CHARSET_UTF16BE,
-    };
-    enum charset charset = CHARSET_UNKNOWN;
-    bool known = true;
     size_t mark_len;
-    enum encoding marked = decode_mark(bytes, &mark_len);
+    enum encoding e = decode_mark(bytes, &mark_len);
 
-    if (mark_len) {
-        charset = of_mark[marked];
-        bytes = str_from(bytes, mark_len);
-    } else if (label.len) {
-        charset = by_label(label);
-        known = charset != CHARSET_UNKNOWN;
-    } else if (is_html && meta_label(bytes).len) {
-        charset = by_label(meta_label(bytes));
-        known = charset != CHARSET_UNKNOWN;
-        if (charset > CHARSET_1252) /* a <meta> that can be read as ASCII is not in UTF-16 */
-            charset = CHARSET_UTF8;
+    if (!mark_len && !label.len && is_html) {
+        label = meta_label(bytes);
+        /* A <meta> that can be read as ASCII is not in UTF-16. */
+        if (str_eq_nocase(str_first(label, 3), STR("utf")))
+            label = STR("utf-8");
     }
-    if (charset == CHARSET_UNKNOWN)
-        charset = !known || utf8_is_valid(bytes) ? CHARSET_UTF8 : CHARSET_1252;
+    if (!mark_len && label.len) {
+        bool known = add_labelled(label, bytes, ret);
 
-    if (charset == CHARSET_UTF8)
-        decode_utf8(bytes, ret);
-    else if (charset == CHARSET_1252)
-        add_1252(ret, bytes);
-    else
-        decode_utf16(bytes, charset == CHARSET_UTF16BE, ret);
-    return known;
+        if (!known)
+            decode_utf8(bytes, ret);
+        return known;
+    }
+    if (!mark_len && !utf8_is_valid(bytes)) {
+        e = decode_guess(bytes);
+        if (e == ENCODING_UTF8)
+            return decode_named("WINDOWS-1252", bytes, ret);
+    }
+    decode_from(e, str_from(bytes, mark_len), ret);
+    return true;
 }

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "tools/web/charset.h"
 
 #define NAME_MAX_LEN 8
 
@@ -94,6 +93,13 @@ static int digit_value(char c, int base)
     return base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Numbers from 0x80 on mean windows-1252, which has characters where Unicode has controls. */
+static const uint16_t high_1252[32] = {
+    0x20ac, 0,      0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017d, 0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+    0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0,      0x017e, 0x0178,
+};
+
 /* "&#123;", "&#x7b;"; the semicolon may be missing. */
 static size_t number(struct str s, char out[8], size_t *ret_len)
 {
@@ -111,7 +117,7 @@ static size_t number(struct str s, char out[8], size_t *ret_len)
     if (at < s.len && s.ptr[at] == ';')
         at++;
     if (code >= 0x80 && code < 0xa0)
-        code = charset_1252((unsigned char)code);
+        code = high_1252[code - 0x80];
     if (!code || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         code = 0xfffd;
     return put(code, out, ret_len, at);
