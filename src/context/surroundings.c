@@ -17,8 +17,8 @@
 #include "base/strv.h"
 #include "context/branch.h"
 #include "context/commits.h"
-#include "guard/outside.h"
 #include "proc/glance.h"
+#include "proc/outside.h"
 
 #define GIT_MAX_OUTPUT ((size_t)256 << 10)
 #define GIT_MAX_LINE 200 /* bytes of a line that are shown */

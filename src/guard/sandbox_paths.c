@@ -12,11 +12,11 @@
 #include "conf/conf.h"
 #include "conf/levels.h"
 #include "guard/denied_files.h"
-#include "guard/outside.h"
 #include "guard/permit.h"
 #include "guard/sandbox_state.h"
 #include "guard/workspace.h"
 #include "json/json.h"
+#include "proc/outside.h"
 
 /* In the home directory: keys, tokens, passwords, and browser profiles. Not ~/.npmrc, because npm
  * does not run without its settings, nor ~/.m2/settings.xml, because of Maven. */

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "guard/outside.h"
+#include "proc/outside.h"
 #include "unit.h"
 
 /* ROOT/w is worked in; ROOT/o is not; ROOT/o/in leads into the former, ROOT/w/out out of it. */

@@ -1,7 +1,7 @@
 /*
  * outside: examines PATH component by component. Any thread.
  */
-#include "guard/outside.h"
+#include "proc/outside.h"
 
 #include <string.h>
 
