@@ -43,6 +43,7 @@ struct hook_runner;
 struct journal;
 struct message;
 struct net;
+struct mentions;
 struct permit;
 struct provider;
 struct recall;
@@ -132,6 +133,10 @@ struct agent_spec {
     /* Gets the next transcript line that belongs to the reminders; false if there is none. NULL =
      * never any. */
     bool (*attachment)(void *arg, struct buf *ret);
+    /* Appends the files that the text of an input mentions (context/mention.h). NULL = none. Agent
+     * thread. */
+    void (*mentioned)(struct workspace *w, struct permit *p, bool takes_images, struct str words,
+                      struct cancel *cancel, struct mentions *ret);
     void *news_arg; /* passed to news, near, again, loaded, fitting and attachment */
     /* Called before each turn, step and call to apply changed settings. NULL = settings never
      * change. Called on the agent's thread and its call threads. */

@@ -249,7 +249,7 @@ static void turn_say_mode(struct agent *a)
 
     if (now == a->told_mode)
         return;
-    reminder_mode(&blocks, a->told_mode, now, a->spec.plan_steps);
+    reminder_plan(&blocks, a->told_mode == MODE_PLAN, now == MODE_PLAN, a->spec.plan_steps);
     a->told_mode = now;
     agent_say_reminders(a, buf_str(&blocks));
 }
@@ -436,18 +436,14 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
 static int turn_add_text(struct agent *a, struct turn *t, const struct agent_input *in,
                          const char *uuid)
 {
-    struct mention_spec spec = {
-        .workspace = a->spec.workspace,
-        .permit = a->spec.permit,
-        .takes_images = agent_provider(a, 0)->model.images,
-        .cancel = t->cancel,
-    };
     CLEANUP(mentions_release) struct mentions files = MENTIONS_INIT;
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(message_unrefp) struct message *said = NULL;
 
     message_text(in->message, &words);
-    mention_files(&spec, buf_str(&words), &files);
+    if (a->spec.mentioned)
+        a->spec.mentioned(a->spec.workspace, a->spec.permit, agent_provider(a, 0)->model.images,
+                          buf_str(&words), t->cancel, &files);
     agent_say_reminders(a, buf_str(&files.reminders));
     extra_say_resources(a, buf_str(&words), t->cancel);
     extra_hint_input(a, buf_str(&words));

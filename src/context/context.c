@@ -10,9 +10,6 @@
 #include "conf/option.h"
 #include "context/reminder.h"
 #include "context/surroundings.h"
-#include "guard/denied.h"
-#include "guard/sandbox.h"
-#include "guard/workspace.h"
 #include "json/json.h"
 
 #define CONTEXT_MAX_TEXT ((size_t)4 << 20) /* far above what the parts allow */
@@ -24,7 +21,6 @@ struct places {
     struct strv folders;
     struct strv excludes;
     struct strv project_excludes;
-    struct denied *denied;
 };
 
 static void places_release(struct places *p)
@@ -33,7 +29,6 @@ static void places_release(struct places *p)
     strv_release(&p->folders);
     strv_release(&p->excludes);
     strv_release(&p->project_excludes);
-    denied_free(p->denied);
 }
 
 /* The folder a variable names, else home/name. */
@@ -73,12 +68,11 @@ static void places_find(const struct context_spec *from, struct places *ret)
     *ret = (struct places){
         .codex_home = place_of(from->conf, "CODEX_HOME", home, ".codex"),
     };
-    workspace_dirs(from->workspace, &ret->folders);
-    if (from->permit)
-        ret->denied = denied_new(from->permit, DENIED_READ);
+    if (from->folders)
+        from->folders(from->arg, &ret->folders);
     places_read_excludes(from->conf, ret);
     ret->spec = (struct instructions_spec){
-        .dir = workspace_dir(from->workspace),
+        .dir = from->dir,
         .user_home = home,
         .claude_home = is_compatible ? conf_claude_home(from->conf) : NULL,
         .tenax_home = conf_home(from->conf),
@@ -90,7 +84,7 @@ static void places_find(const struct context_spec *from, struct places *ret)
         .folders = &ret->folders,
         .excludes = &ret->excludes,
         .project_excludes = &ret->project_excludes,
-        .denied = ret->denied,
+        .veto = from->veto,
         .since_ms = from->since_ms,
     };
 }
@@ -131,8 +125,8 @@ static int context_look(struct context *c, const struct context_spec *spec, stru
 struct surroundings *context_begin(const struct context_spec *spec)
 {
     struct surroundings_spec place = {
-        .dir = workspace_dir(spec->workspace),
-        .environ = workspace_environ(spec->workspace),
+        .dir = spec->dir,
+        .environ = spec->environ(spec->arg),
         .is_later = spec->is_later,
     };
 
@@ -144,11 +138,11 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
 {
     CLEANUP(context_release) struct context c = {.text = BUF_INIT(CONTEXT_MAX_TEXT)};
     CLEANUP(buf_release) struct buf part = BUF_INIT(CONTEXT_MAX_TEXT);
-    CLEANUP(buf_release) struct buf sandbox = BUF_INIT(CONTEXT_MAX_TEXT);
+    CLEANUP(buf_release) struct buf confinement = BUF_INIT(CONTEXT_MAX_TEXT);
     int rc = context_look(&c, spec, cancel, err);
 
-    sandbox_describe(spec->sandbox,
-                     &sandbox); /* which may have to be tested: git works at the same time */
+    if (spec->describe)
+        spec->describe(spec->arg, &confinement);
     if (rc == 0)
         rc = surroundings_write(begun, cancel, &part, err);
     surroundings_free(begun);
@@ -156,7 +150,7 @@ int context_gather(const struct context_spec *spec, struct surroundings *begun,
         return -1;
     reminder_add(&c.text, buf_str(&part));
     buf_clear(&part);
-    reminder_add(&c.text, buf_str(&sandbox));
+    reminder_add(&c.text, buf_str(&confinement));
     instructions_write(&c.instructions, &part);
     reminder_add(&c.text, buf_str(&part));
     if (buf_check(&c.text, NULL) < 0)

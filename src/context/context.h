@@ -19,20 +19,22 @@ struct args;
 struct cancel;
 struct conf;
 struct err;
-struct permit;
-struct sandbox;
 struct surroundings;
-struct workspace;
 
 struct context_spec {
     const struct conf *conf;
-    const struct args *args; /* for --setting-sources; NULL = all */
-    struct workspace *workspace;
-    struct permit *permit;   /* its deny rules hide files from the model; may be NULL */
-    int64_t since_ms;        /* as in instructions.h */
-    struct sandbox *sandbox; /* described to the model; NULL = none, or lifted */
-    const char *etc;         /* as in conf.h; NULL: "/etc" */
-    bool is_later;           /* the session is resumed */
+    const struct args *args;                      /* for --setting-sources; NULL = all */
+    const char *dir;                              /* start directory */
+    struct path_veto veto;                        /* files hidden from the model */
+    char *const *(*environ)(void *arg);           /* of git */
+    void (*folders)(void *arg, struct strv *ret); /* the working folders; NULL = dir alone */
+    void (*describe)(
+        void *arg, struct buf *ret); /* appends how commands are confined; NULL = not at all. Called
+                                        while git works, because it may have to test that first. */
+    void *arg;
+    int64_t since_ms; /* as in instructions.h */
+    const char *etc;  /* as in conf.h; NULL: "/etc" */
+    bool is_later;    /* the session is resumed */
 };
 
 struct context {

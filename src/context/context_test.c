@@ -20,7 +20,6 @@
 #include "conf/option.h"
 #include "context/context.h"
 #include "context/reminder.h"
-#include "guard/workspace.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
 #include "unit.h"
@@ -30,7 +29,7 @@ struct place {
     char root[40];
     struct args args;
     struct conf *conf;
-    struct workspace *workspace;
+    char *work;
     char *etc;
     struct context_spec spec;
 };
@@ -44,10 +43,14 @@ static void place_file(struct place *p, const char *name, const char *text)
     assert_int_equal(file_replace(path, str_of(text), 0600, NULL), 0);
 }
 
+static char *const *place_environ(void *arg)
+{
+    return conf_environ(((struct place *)arg)->conf);
+}
+
 static void place_open(struct place *p, const char *settings)
 {
     const char *argv[] = {"tenax", "--settings", settings};
-    CLEANUP(mem_freep) char *work = NULL;
     CLEANUP(strv_release) struct strv env = STRV_INIT;
     struct conf_sources from = {0};
 
@@ -55,17 +58,20 @@ static void place_open(struct place *p, const char *settings)
     assert_non_null(mkdtemp(p->root));
     place_file(p, "work/x", "");
     place_file(p, "home/x", "");
-    work = path_join(p->root, "work");
+    p->work = path_join(p->root, "work");
     p->etc = path_join(p->root, "etc");
     strv_addf(&env, "HOME=%s/home", p->root);
     strv_addf(&env, "PATH=%s/bin", p->root);
     assert_int_equal(args_parse(ARRAY_LEN(argv), (char *const *)argv, &p->args, NULL), 0);
     from = (struct conf_sources){
-        .dir = work, .environ = strv_get(&env), .args = &p->args, .etc = p->etc};
+        .dir = p->work, .environ = strv_get(&env), .args = &p->args, .etc = p->etc};
     assert_int_equal(conf_load(&from, &p->conf, NULL), 0);
-    p->workspace = workspace_new(work, p->root, strv_get(&env));
-    p->spec = (struct context_spec){
-        .conf = p->conf, .args = &p->args, .workspace = p->workspace, .etc = p->etc};
+    p->spec = (struct context_spec){.conf = p->conf,
+                                    .args = &p->args,
+                                    .dir = p->work,
+                                    .environ = place_environ,
+                                    .arg = p,
+                                    .etc = p->etc};
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -78,9 +84,9 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 static void place_close(struct place *p)
 {
-    workspace_unref(p->workspace);
     conf_unref(p->conf);
     args_release(&p->args);
+    mem_freep(&p->work);
     mem_freep(&p->etc);
     assert_int_equal(nftw(p->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
@@ -113,6 +119,48 @@ static void gathered(void **state)
     expect(buf_str(&one.text), "Not </\\system-reminder> the end.");
     assert_int_equal(one.notices.len, 1);
     expect(str_of(one.notices.ptr[0]), "imports 'gone.md', which is not there");
+    place_close(&p);
+}
+
+static bool denies_agents(void *arg, const char *path)
+{
+    (void)arg;
+    return str_ends(str_of(path), STR("/AGENTS.md"));
+}
+
+static void add_folder(void *arg, struct strv *ret)
+{
+    strv_addf(ret, "%s/more", ((struct place *)arg)->root);
+}
+
+static void add_description(void *arg, struct buf *ret)
+{
+    (void)arg;
+    buf_adds(ret, "Commands are confined.");
+}
+
+/* What the caller decides: which files are hidden, where imports may lead, what is said about
+ * confinement. */
+static void asked(void **state)
+{
+    CLEANUP(context_release) struct context c = {0};
+    struct place p;
+
+    (void)state;
+    place_open(&p, "{}");
+    place_file(&p, "work/CLAUDE.md", "@../more/shared.md and @../hidden.md");
+    place_file(&p, "work/AGENTS.md", "A secret.");
+    place_file(&p, "work/.claude/CLAUDE.md", "@../AGENTS.md");
+    place_file(&p, "more/shared.md", "Shared rules.");
+    place_file(&p, "hidden.md", "Out of reach.");
+    p.spec.veto = (struct path_veto){.denies = denies_agents};
+    p.spec.folders = add_folder;
+    p.spec.describe = add_description;
+    assert_int_equal(context_gather(&p.spec, context_begin(&p.spec), NULL, &c, NULL), 0);
+    expect(buf_str(&c.text), "Commands are confined.");
+    expect(buf_str(&c.text), "Shared rules.");
+    assert_false(str_has(buf_str(&c.text), STR("A secret.")));
+    assert_false(str_has(buf_str(&c.text), STR("Out of reach.")));
     place_close(&p);
 }
 
@@ -255,20 +303,20 @@ static void reminders(void **state)
             fail_msg("row %zu: '%s'", i, buf_cstr(&text));
     }
     buf_clear(&text);
-    reminder_mode(&text, MODE_DEFAULT, MODE_BYPASS, STR(""));
-    reminder_mode(&text, MODE_PLAN, MODE_PLAN, STR(""));
+    reminder_plan(&text, /*was_on=*/false, /*is_on=*/false, STR(""));
+    reminder_plan(&text, /*was_on=*/true, /*is_on=*/true, STR(""));
     reminder_todos(&text, STR("[]"));
     reminder_todos(&text, STR("not json"));
     assert_int_equal(text.len, 0);
-    reminder_mode(&text, MODE_DEFAULT, MODE_PLAN, STR(""));
+    reminder_plan(&text, /*was_on=*/false, /*is_on=*/true, STR(""));
     expect(buf_str(&text), "Plan mode is on. ");
     expect(buf_str(&text), "what will change and where");
     buf_clear(&text);
-    reminder_mode(&text, MODE_DEFAULT, MODE_PLAN, STR(" 1. Ask the oracle.\n"));
+    reminder_plan(&text, /*was_on=*/false, /*is_on=*/true, STR(" 1. Ask the oracle.\n"));
     expect(buf_str(&text), "change nothing");
     expect(buf_str(&text), "\n\n1. Ask the oracle.\n\nThen call ExitPlanMode");
     assert_false(str_has(buf_str(&text), STR("what will change and where")));
-    reminder_mode(&text, MODE_PLAN, MODE_ACCEPT_EDITS, STR(""));
+    reminder_plan(&text, /*was_on=*/true, /*is_on=*/false, STR(""));
     expect(buf_str(&text), "</system-reminder>\n<system-reminder>\nPlan mode is off.");
     reminder_todos(&text, STR("[{\"content\":\"a\",\"status\":\"completed\"},"
                               "{\"content\":\"b\",\"status\":\"in_progress\"},"
@@ -287,8 +335,9 @@ static int shut_down(void **state)
 UNIT_TEST(context)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gathered), cmocka_unit_test(settings_count), cmocka_unit_test(news),
-        cmocka_unit_test(restored), cmocka_unit_test(cancelled),      cmocka_unit_test(reminders),
+        cmocka_unit_test(gathered),  cmocka_unit_test(asked),    cmocka_unit_test(settings_count),
+        cmocka_unit_test(news),      cmocka_unit_test(restored), cmocka_unit_test(cancelled),
+        cmocka_unit_test(reminders),
     };
 
     return cmocka_run_group_tests(tests, NULL, shut_down);

@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/path_glob.h"
 #include "context/instruction_text.h"
-#include "guard/denied.h"
 #include "sync/cancel.h"
 
 #define RULES_MAX_DEPTH 8
@@ -82,7 +81,7 @@ static bool finder_denies(const struct finder *f, const char *path)
 {
     CLEANUP(mem_freep) char *real = path_real(path);
 
-    return denied_has(f->spec->denied, path) || denied_has(f->spec->denied, real);
+    return path_veto_has(f->spec->veto, path) || path_veto_has(f->spec->veto, real);
 }
 
 /* Found while the session works, and the file, or its name, has come since it began. */

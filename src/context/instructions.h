@@ -31,11 +31,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/path_veto.h"
 #include "base/strv.h"
 #include "base/vec.h"
 
 struct cancel;
-struct denied;
 struct err;
 
 #define INSTRUCTIONS_MAX_FILE ((size_t)4 << 20)    /* a larger file is left out */
@@ -59,8 +59,8 @@ struct instructions_spec {
     const struct strv *folders;  /* where imports may lead, beside dir; NULL: none */
     const struct strv *excludes; /* globs (`**` crosses folders) of absolute paths; NULL: none */
     const struct strv *project_excludes; /* the same, but of no file of the user's own */
-    const struct denied *denied;         /* what must not be read; NULL: nothing */
-    int64_t since_ms;                    /* when the session began, by the wall clock; 0: unknown */
+    struct path_veto veto;
+    int64_t since_ms; /* when the session began, by the wall clock; 0: unknown */
 };
 
 enum instruction_kind {

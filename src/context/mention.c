@@ -1,6 +1,6 @@
 /*
- * mention: words in, reminders, pictures and a line for the person out. A path is decided about as
- * for Read, with its links followed, and then opened where it led to (base/pinned.h). Any thread.
+ * mention: text in, reminders, images and a line for the user out. The caller decides about a path
+ * with its links followed; it is then opened where it led to (base/pinned.h). Any thread.
  */
 #include "context/mention.h"
 
@@ -20,10 +20,6 @@
 #include "base/strv.h"
 #include "base/utf8.h"
 #include "context/reminder.h"
-#include "guard/buffers.h"
-#include "guard/permit.h"
-#include "guard/tool_flags.h"
-#include "guard/workspace.h"
 
 struct mention {
     const struct mention_spec *spec;
@@ -35,8 +31,7 @@ struct mention {
 struct named {
     struct str name;     /* as it was written */
     int64_t first, last; /* lines, from 1; 0: all of it */
-    const char *path, *real;
-    bool is_pasted; /* a picture out of the clipboard */
+    struct mention_found at;
     int fd;
     struct stat st;
 };
@@ -106,7 +101,7 @@ static void say_sent(struct mention *m, const struct named *f, const char *fmt, 
 {
     va_list args;
 
-    if (f->is_pasted) /* the prompt shows it */
+    if (f->at.is_pasted) /* the prompt shows it */
         return;
     buf_addf(&m->ret->told, "Sent %.*s (", STR_ARG(f->name));
     va_start(args, fmt);
@@ -125,7 +120,7 @@ static void add_note(struct mention *m, const struct named *f, const char *why)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(BUF_NO_LIMIT);
 
-    buf_addf(&out, "The user names this file: %s\n(It does not go along: %s.)", f->path, why);
+    buf_addf(&out, "The user names this file: %s\n(It does not go along: %s.)", f->at.path, why);
     reminder_add(&m->ret->reminders, buf_str(&out));
     say_not_sent(m, f, why);
 }
@@ -166,15 +161,15 @@ static void read_text(struct mention *m, const struct named *f, size_t max, stru
 {
     CLEANUP(buf_release) struct buf disk = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf buffer = BUF_INIT(MENTION_MAX_BUFFER);
-    struct workspace *w = m->spec->workspace;
+    const struct mention_spec *from = m->spec;
 
-    if (f->st.st_size > (off_t)MENTION_MAX_BUFFER || !buffers_serve(w, f->real)) {
+    if (f->st.st_size > (off_t)MENTION_MAX_BUFFER || !from->is_lent(from->arg, f->at.real)) {
         read_bytes(f->fd, max, ret);
         return;
     }
     read_bytes(f->fd, MENTION_MAX_BUFFER, &disk);
     if (utf8_is_valid(buf_str(&disk)) && !str_starts(buf_str(&disk), STR("\xef\xbb\xbf")) &&
-        buffers_read(w, f->real, &f->st, buf_str(&disk), m->spec->cancel, &buffer) != BUFFER_NONE)
+        from->unsaved(from->arg, f->at.real, &f->st, buf_str(&disk), &buffer))
         buf_move(&disk, &buffer);
     buf_add(ret, str_first(buf_str(&disk), max + 1));
 }
@@ -208,10 +203,10 @@ static void add_text(struct mention *m, const struct named *f)
         add_note(m, f, "it is not text");
         return;
     }
-    workspace_saw(m->spec->workspace, f->real, &f->st, str_clip(buf_str(&bytes), MENTION_MAX_FILE),
-                  is_cut);
+    m->spec->saw(m->spec->arg, f->at.real, &f->st, str_clip(buf_str(&bytes), MENTION_MAX_FILE),
+                 is_cut);
     text = whole_lines(buf_str(&bytes), MENTION_MAX_FILE);
-    buf_addf(&out, "The user names this file: %s\n\n%.*s%s", f->path, STR_ARG(text),
+    buf_addf(&out, "The user names this file: %s\n\n%.*s%s", f->at.path, STR_ARG(text),
              is_cut ? "\n[Only the beginning is here; Read has the rest.]" : "");
     reminder_add(&m->ret->reminders, buf_str(&out));
     say_lines(m, f, is_cut ? "the first " : "", text);
@@ -246,11 +241,11 @@ static void add_lines(struct mention *m, const struct named *f)
         add_note(m, f, lines.len ? "it is not text" : "it has no such lines");
         return;
     }
-    workspace_saw(m->spec->workspace, f->real, &f->st, text, /*partial=*/true);
+    m->spec->saw(m->spec->arg, f->at.real, &f->st, text, /*is_partial=*/true);
     buf_addf(&out,
              "The user names lines of this file: %s\nThese are the lines %" PRId64 " to %zu:"
              "\n\n%.*s%s",
-             f->path, f->first, (size_t)f->first + count_lines(text) - 1, STR_ARG(text),
+             f->at.path, f->first, (size_t)f->first + count_lines(text) - 1, STR_ARG(text),
              text.len < lines.len ? "\n[Only the beginning is here; Read has the rest.]" : "");
     reminder_add(&m->ret->reminders, buf_str(&out));
     say_lines(m, f, "", text);
@@ -317,7 +312,7 @@ static void add_folder(struct mention *m, const struct named *f)
         closedir(dir);
     if (names.len)
         qsort(names.ptr, names.len, sizeof(names.ptr[0]), by_name);
-    buf_addf(&out, "The user names this folder: %s\n\n", f->path);
+    buf_addf(&out, "The user names this folder: %s\n\n", f->at.path);
     for (size_t i = 0; i < names.len && i < MENTION_MAX_NAMES; i++)
         buf_addf(&out, "%s\n", names.ptr[i]);
     if (names.len > MENTION_MAX_NAMES)
@@ -356,7 +351,7 @@ static bool is_again(struct mention *m, const struct named *f)
 {
     CLEANUP(buf_release) struct buf key = BUF_INIT(BUF_NO_LIMIT);
 
-    buf_addf(&key, "%s#%" PRId64 "-%" PRId64, f->real, f->first, f->last);
+    buf_addf(&key, "%s#%" PRId64 "-%" PRId64, f->at.real, f->first, f->last);
     if (strv_has(&m->done, buf_str(&key)))
         return true;
     strv_add(&m->done, buf_str(&key));
@@ -366,33 +361,23 @@ static bool is_again(struct mention *m, const struct named *f)
 static void add_path(struct mention *m, struct str name)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct rule_subject subject = {.tool = STR("Read")};
-    struct permit_answer answer;
     struct named f = {.name = name};
     struct str path = name;
+    bool is_there = m->spec->find(m->spec->arg, path, &arena, &f.at);
 
-    workspace_about_path(m->spec->workspace, path, /*writes=*/false, &arena, &subject);
-    if (!file_exists(subject.real) && cut_lines(&path, &f.first, &f.last))
-        workspace_about_path(m->spec->workspace, path, /*writes=*/false, &arena, &subject);
-    if (!file_exists(subject.real))
+    if (!is_there && cut_lines(&path, &f.first, &f.last))
+        is_there = m->spec->find(m->spec->arg, path, &arena, &f.at);
+    if (!is_there || is_again(m, &f))
         return;
-    f.path = arena_cstr(&arena, subject.text);
-    f.real = subject.real;
-    if (is_again(m, &f))
-        return;
-    permit_check(m->spec->permit, &subject, TOOL_READ_ONLY, &answer);
-    f.is_pasted = workspace_has_image(m->spec->workspace, f.real);
-    if (answer.verdict != PERMIT_ALLOW && !(f.is_pasted && answer.verdict == PERMIT_ASK)) {
-        say_not_sent(m, &f,
-                     answer.verdict == PERMIT_DENY ? "a rule keeps it from being read"
-                                                   : "reading it needs permission");
+    if (f.at.refused) {
+        say_not_sent(m, &f, f.at.refused);
         return;
     }
     if (m->done.len > MENTION_MAX_FILES) {
         add_note(m, &f, "there are too many");
         return;
     }
-    f.fd = pinned_open(f.real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    f.fd = pinned_open(f.at.real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f.fd < 0)
         return;
     add_opened(m, &f);

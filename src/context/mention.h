@@ -15,9 +15,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-struct cancel;
-struct permit;
-struct workspace;
+struct arena;
+struct stat;
 
 #define MENTION_MAX_FILES 20
 #define MENTION_MAX_FILE ((size_t)100 << 10)  /* as much as Read shows of one file */
@@ -25,11 +24,28 @@ struct workspace;
 #define MENTION_MAX_BUFFER ((size_t)10 << 20) /* of a text requested from an editor */
 #define MENTION_MAX_NAMES 500                 /* in a folder */
 
+/* Where a path leads. */
+struct mention_found {
+    const char *path;    /* absolute, for the model */
+    const char *real;    /* links followed */
+    const char *refused; /* why the model must not read it; NULL = it may */
+    bool is_pasted;      /* an image from the clipboard */
+};
+
+/* What the caller knows about files. */
 struct mention_spec {
-    struct workspace *workspace;
-    struct permit *permit;
-    bool takes_images;     /* the model accepts images */
-    struct cancel *cancel; /* for requests to an editor */
+    /* Finds a path as it was written; the result is in the arena. False: there is no such file. */
+    bool (*find)(void *arg, struct str path, struct arena *arena, struct mention_found *ret);
+    /* Whether an editor may have an unsaved text of the file, and that text: false if the one on
+     * disk is newer. */
+    bool (*is_lent)(void *arg, const char *real);
+    bool (*unsaved)(void *arg, const char *real, const struct stat *st, struct str disk,
+                    struct buf *ret);
+    /* The model was shown this content. */
+    void (*saw)(void *arg, const char *real, const struct stat *st, struct str content,
+                bool is_partial);
+    void *arg;
+    bool takes_images; /* the model accepts images */
 };
 
 struct mention_image {

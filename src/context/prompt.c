@@ -13,7 +13,6 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "context/style.h"
-#include "guard/denied.h"
 
 #define PROMPT_MAX_ATTRIBUTION 1000
 #define PROMPT_MAX_LANGUAGE 100 /* bytes of the setting that are used */
@@ -85,10 +84,9 @@ int prompt_spec_options(struct prompt_spec *s, const struct args *args, const ch
     return 0;
 }
 
-void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct permit *permit,
+void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct path_veto denied,
                        struct strv *ret_notes)
 {
-    CLEANUP(denied_freep) struct denied *denied = permit ? denied_new(permit, DENIED_READ) : NULL;
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     struct output_style style;
     struct err err = {0};

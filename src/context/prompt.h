@@ -11,11 +11,11 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/path_veto.h"
 
 struct args;
 struct conf;
 struct err;
-struct permit;
 struct strv;
 
 #define PROMPT_MAX_TEXT ((size_t)1 << 20) /* of --system-prompt-file and related options, each */
@@ -45,8 +45,7 @@ int prompt_spec_options(struct prompt_spec *s, const struct args *args, const ch
                         struct err *err);
 
 /* Sets the output style of the settings (style.h). An invalid one is ignored, with a note. */
-/* permit: its deny rules hide files from the model; may be NULL. */
-void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct permit *permit,
+void prompt_spec_style(struct prompt_spec *s, const struct conf *conf, struct path_veto denied,
                        struct strv *ret_notes);
 
 /* Replaces the text, including that from options: for an SDK's initialize request. */

@@ -77,16 +77,16 @@ static void add_own_plan(struct buf *ret, struct str steps)
     reminder_add(ret, buf_str(&text));
 }
 
-void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now, struct str steps)
+void reminder_plan(struct buf *ret, bool was_on, bool is_on, struct str steps)
 {
-    if (before == now)
+    if (was_on == is_on)
         return;
-    if (now == MODE_PLAN && str_trim(steps).len)
-        add_own_plan(ret, steps);
-    else if (now == MODE_PLAN)
-        reminder_add(ret, str_of(plan_on));
-    else if (before == MODE_PLAN)
+    if (!is_on)
         reminder_add(ret, str_of(plan_off));
+    else if (str_trim(steps).len)
+        add_own_plan(ret, steps);
+    else
+        reminder_add(ret, str_of(plan_on));
 }
 
 void reminder_todos(struct buf *ret, struct str json)

@@ -7,17 +7,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/str.h"
-#include "guard/permit.h"
 
 struct buf;
 
 void reminder_add(struct buf *ret, struct str text);
 
-/* Plan mode was entered or left; other changes of mode are not reported. steps: replaces our
- * instructions for making a plan; or empty. */
-void reminder_mode(struct buf *ret, enum permit_mode before, enum permit_mode now,
-                   struct str steps);
+/* Plan mode was entered or left; appends nothing if neither. steps: replaces our instructions for
+ * making a plan; or empty. */
+void reminder_plan(struct buf *ret, bool was_on, bool is_on, struct str steps);
 
 /* The list of TodoWrite as a JSON array; appends nothing if it is empty or invalid. */
 void reminder_todos(struct buf *ret, struct str json);

@@ -18,7 +18,6 @@
 #include "conf/frontmatter.h"
 #include "conf/places.h"
 #include "conf/plugin.h"
-#include "guard/denied.h"
 #include "json/json.h"
 
 #define STYLE_MAX_FILES 200 /* looked at in one folder */
@@ -67,7 +66,7 @@ static bool style_is_built_in(struct str name, struct output_style *ret)
 
 /* The style searched for, and the others found. */
 struct style_search {
-    const struct denied *denied;
+    struct path_veto denied;
     struct arena *arena;
     struct str wanted;
     const char *project;
@@ -82,7 +81,7 @@ static int style_check(const struct style_search *s, const struct place *at, con
     if (places_leads_out(at, s->project, path))
         return err_set(err, ERR_DENIED, "'%s' is a link out of the %s", path,
                        at->plugin ? "plugin" : "project");
-    if (denied_has(s->denied, path) || denied_has(s->denied, real))
+    if (path_veto_has(s->denied, path) || path_veto_has(s->denied, real))
         return err_set(err, ERR_DENIED, "'%s' is denied by a rule Read(…)", path);
     return 0;
 }
@@ -197,7 +196,7 @@ static int style_missing(struct str wanted, const struct strv *known, struct err
                    STR_ARG(str_clip(wanted, 100)), buf_cstr(&names));
 }
 
-int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
+int style_find(const struct conf *conf, struct path_veto denied, struct arena *arena,
                struct output_style *ret, struct err *err)
 {
     struct style_search s = {

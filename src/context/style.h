@@ -5,17 +5,17 @@
  * others are Markdown files of the user, the project or the administrator (conf/places.h,
  * "output-styles"), named by their frontmatter's `name` or their file name. An untrusted project
  * provides none, and project files must not be links to outside. denied: files that must not be
- * read; may be NULL.
+ * read.
  */
 #pragma once
 
 #include <stdbool.h>
 
+#include "base/path_veto.h"
 #include "base/str.h"
 
 struct arena;
 struct conf;
-struct denied;
 struct err;
 struct strv;
 
@@ -29,7 +29,7 @@ struct output_style {
 
 /* Loads the one in the settings. ERR_NOT_FOUND lists the available ones; ERR_BAD_INPUT and others
  * for an invalid file. Allocated in the arena. */
-int style_find(const struct conf *conf, const struct denied *denied, struct arena *arena,
+int style_find(const struct conf *conf, struct path_veto denied, struct arena *arena,
                struct output_style *ret, struct err *err);
 
 /* All available names: "default", other built-in ones, then files. */

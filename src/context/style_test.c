@@ -128,7 +128,7 @@ static void finds(void **state)
         struct output_style style = {0};
         struct err err = {0};
 
-        if (style_find(conf, /*denied=*/NULL, &arena, &style, &err) < 0) {
+        if (style_find(conf, (struct path_veto){0}, &arena, &style, &err) < 0) {
             if (c->name || !str_has(str_of(err.text), str_of(c->text)))
                 fail_msg("row %zu: %s", i, err.text);
             continue;
@@ -162,7 +162,7 @@ static void prompts(void **state)
         CLEANUP(buf_release) struct buf got = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(strv_release) struct strv notes = STRV_INIT;
 
-        prompt_spec_style(&spec, conf, /*permit=*/NULL, &notes);
+        prompt_spec_style(&spec, conf, (struct path_veto){0}, &notes);
         prompt_system(&spec, conf, &got);
         if (!str_has(buf_str(&got), str_of(c->has)) ||
             str_has(buf_str(&got), STR("# How to work")) != c->has_coding ||
@@ -175,11 +175,31 @@ static void prompts(void **state)
     }
 }
 
+static bool denies_poets(void *arg, const char *path)
+{
+    (void)arg;
+    return str_ends(str_of(path), STR("/poet.md"));
+}
+
+static void denied(void **state)
+{
+    CLEANUP(conf_unrefp) struct conf *conf = load("Poet", true);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct output_style style = {0};
+    struct err err = {0};
+
+    (void)state;
+    assert_true(style_find(conf, (struct path_veto){.denies = denies_poets}, &arena, &style, &err) <
+                0);
+    assert_true(str_has(str_of(err.text), STR("is denied by a rule")));
+}
+
 UNIT_TEST(style)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds),
         cmocka_unit_test(prompts),
+        cmocka_unit_test(denied),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -57,6 +57,18 @@ bool denied_has(const struct denied *d, const char *path)
     return false;
 }
 
+static bool permit_denies_reading(void *arg, const char *path)
+{
+    CLEANUP(denied_freep) struct denied *d = denied_new(arg, DENIED_READ);
+
+    return denied_has(d, path);
+}
+
+struct path_veto permit_reading_veto(struct permit *p)
+{
+    return (struct path_veto){.denies = permit_denies_reading, .arg = p};
+}
+
 size_t denied_count(const struct denied *d)
 {
     return d->rules.len;

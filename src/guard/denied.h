@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/path_veto.h"
+
 struct denied;
 struct permit;
 struct rule;
@@ -26,6 +28,9 @@ void denied_freep(struct denied **d);
 /* An absolute path without "." and "..": whether it or a folder above it is denied. NULL denies
  * nothing. */
 bool denied_has(const struct denied *d, const char *path);
+
+/* By the rules Read(…) in force at each question. p must outlive it. */
+struct path_veto permit_reading_veto(struct permit *p);
 
 /* Its rules, for finding what they match. */
 size_t denied_count(const struct denied *d);

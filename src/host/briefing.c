@@ -9,6 +9,50 @@
 #include "agent/recall.h"
 #include "context/reminder.h"
 #include "context/surroundings.h"
+#include "guard/denied.h"
+#include "guard/sandbox.h"
+#include "guard/workspace.h"
+
+/* ---- what context asks for ---- */
+
+static bool parts_deny(void *arg, const char *path)
+{
+    const struct briefing_parts *p = arg;
+
+    return p->permit && path_veto_has(permit_reading_veto(p->permit), path);
+}
+
+static char *const *parts_environ(void *arg)
+{
+    return workspace_environ(((struct briefing_parts *)arg)->workspace);
+}
+
+static void parts_folders(void *arg, struct strv *ret)
+{
+    workspace_dirs(((struct briefing_parts *)arg)->workspace, ret);
+}
+
+static void parts_describe(void *arg, struct buf *ret)
+{
+    sandbox_describe(((struct briefing_parts *)arg)->sandbox, ret);
+}
+
+struct context_spec briefing_spec(const struct conf *conf, const struct args *args,
+                                  struct briefing_parts *parts)
+{
+    return (struct context_spec){
+        .conf = conf,
+        .args = args,
+        .dir = workspace_dir(parts->workspace),
+        .veto = {.denies = parts_deny, .arg = parts},
+        .environ = parts_environ,
+        .folders = parts_folders,
+        .describe = parts_describe,
+        .arg = parts,
+    };
+}
+
+/* ---- a session's ---- */
 
 void briefing_release(struct briefing *b)
 {

@@ -12,10 +12,26 @@
 #include "host/host.h"
 
 struct agent_loaded;
+struct permit;
 struct recall;
+struct sandbox;
 struct surroundings;
+struct workspace;
+
+/* What the context of a session depends on. */
+struct briefing_parts {
+    struct workspace *workspace;
+    struct permit *permit;   /* its deny rules hide files from the model; may be NULL */
+    struct sandbox *sandbox; /* described to the model; NULL = none, or lifted */
+};
+
+/* parts must stay where they are as long as the spec is used; permit and sandbox may be set later.
+ */
+struct context_spec briefing_spec(const struct conf *conf, const struct args *args,
+                                  struct briefing_parts *parts);
 
 struct briefing {
+    struct briefing_parts parts;
     struct context_spec where;
     void (*notice)(void *arg, struct str text);
     void *notice_arg;

@@ -28,6 +28,7 @@
 #include "host/extra.h"
 #include "host/host_state.h"
 #include "host/hub.h"
+#include "host/mentioned.h"
 #include "host/record/fork_context.h"
 #include "host/record/record.h"
 #include "host/session.h"
@@ -327,14 +328,13 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
 
     if (!spec->dir || spec->forks)
         return 0;
-    c->briefing.where = (struct context_spec){
-        .conf = h->conf,
-        .args = h->args,
+    c->briefing.parts = (struct briefing_parts){
         .workspace = c->workspace,
         .permit = c->permit,
-        .since_ms = clock_file_ms(), /* a worktree may just have been created */
         .sandbox = sandbox_in_force(c->sandbox, c->permit),
     };
+    c->briefing.where = briefing_spec(h->conf, h->args, &c->briefing.parts);
+    c->briefing.where.since_ms = clock_file_ms(); /* a worktree may just have been created */
     c->briefing.notice = host_on_trouble;
     c->briefing.notice_arg = h;
     c->has_briefing = true;
@@ -473,6 +473,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     agent.system = c->system.len ? buf_str(&c->system) : buf_str(&h->system);
     child_write_context(c, spec);
     agent.context = buf_str(&c->context);
+    agent.mentioned = mentioned_add;
     if (c->has_briefing) {
         agent.news = briefing_news;
         agent.near = briefing_near;

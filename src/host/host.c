@@ -20,6 +20,7 @@
 #include "conf/plugin.h"
 #include "context/surroundings.h"
 #include "goal/goal.h"
+#include "guard/denied.h"
 #include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "hooks/registry.h"
@@ -208,8 +209,9 @@ static void host_make_workspace(struct host *h)
 
     plugins_environ(h->conf, &env);
     h->workspace = workspace_new(conf_dir(h->conf), session_folder(h->session), strv_get(&env));
-    h->briefing.where = (struct context_spec){
-        .conf = h->conf, .args = h->args, .workspace = h->workspace, .since_ms = clock_file_ms()};
+    h->briefing.parts.workspace = h->workspace; /* the others follow before it gathers */
+    h->briefing.where = briefing_spec(h->conf, h->args, &h->briefing.parts);
+    h->briefing.where.since_ms = clock_file_ms();
     task_table_join(h->workspace, h->tasks, IDENTITY_MAIN);
     if (past && past->todos.len) /* observers may look before the agent starts */
         workspace_set_todos(h->workspace, buf_str(&past->todos));
@@ -434,7 +436,7 @@ static int host_make_parts(struct host *h, struct strv *ret_notes, struct err *e
     host_make_workspace(h);
     if (permit_new(h->conf, h->workspace, ret_notes, &h->permit, err) < 0)
         return -1;
-    prompt_spec_style(&h->prompt, h->conf, h->permit, ret_notes);
+    prompt_spec_style(&h->prompt, h->conf, permit_reading_veto(h->permit), ret_notes);
     if (host_restore_mode(h, err) < 0)
         return -1;
     host_make_sandbox(h, ret_notes);

@@ -23,6 +23,7 @@
 #include "host/goals.h"
 #include "host/host_state.h"
 #include "host/hub.h"
+#include "host/mentioned.h"
 #include "host/record/record.h"
 #include "host/record/typed.h"
 #include "host/reload.h"
@@ -44,8 +45,8 @@ static int host_gather(struct host *h, struct err *err)
     const struct recall *past = session_recall(h->session);
     struct surroundings *around = TAKE_PTR(h->around);
 
-    h->briefing.where.sandbox = sandbox_in_force(h->sandbox, h->permit);
-    h->briefing.where.permit = h->permit;
+    h->briefing.parts.sandbox = sandbox_in_force(h->sandbox, h->permit);
+    h->briefing.parts.permit = h->permit;
     if (!around)
         around = briefing_start(&h->briefing, past);
     if (host_connect(h, err) < 0) {
@@ -161,6 +162,7 @@ void host_make_agent(struct host *h)
         .loaded = host_loaded,
         .attachment = host_attachment,
         .fitting = host_fitting,
+        .mentioned = mentioned_add,
         .news_arg = h,
         .refresh = host_refresh,
         .refresh_arg = h,

@@ -42,8 +42,8 @@ void host_title(struct host *h, struct buf *ret)
 int host_instructions(struct host *h, struct cancel *cancel, struct instructions *ret,
                       struct err *err)
 {
-    struct context_spec spec = {
-        .conf = h->conf, .args = h->args, .workspace = h->workspace, .permit = h->permit};
+    struct briefing_parts parts = {.workspace = h->workspace, .permit = h->permit};
+    struct context_spec spec = briefing_spec(h->conf, h->args, &parts);
 
     return context_instructions(&spec, cancel, ret, err);
 }

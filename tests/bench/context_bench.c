@@ -17,7 +17,6 @@
 #include "conf/conf.h"
 #include "context/branch.h"
 #include "context/context.h"
-#include "guard/workspace.h"
 #include "proc/proc.h"
 
 #define MAX_RUNS 1000
@@ -27,6 +26,11 @@ static void report(const char *what, double *ms, size_t runs)
     bench_sort(ms, runs);
     printf("%-36s %8.2f ms median, %8.2f ms slowest of %zu\n", what, ms[runs / 2], ms[runs - 1],
            runs);
+}
+
+static char *const *environ_of(void *arg)
+{
+    return conf_environ(arg);
 }
 
 int main(int argc, char **argv)
@@ -49,7 +53,9 @@ int main(int argc, char **argv)
     }
     runs = wanted < 1 ? 1 : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
     spec.conf = conf;
-    spec.workspace = workspace_new(dir, "/nonexistent", conf_environ(conf));
+    spec.dir = dir;
+    spec.environ = environ_of;
+    spec.arg = conf;
     for (size_t i = 0; i < runs; i++) {
         int64_t start = clock_mono_us();
 
@@ -81,7 +87,6 @@ int main(int argc, char **argv)
     report("branch: read from .git", ms, runs);
     context_release(&c);
     buf_release(&news);
-    workspace_unref(spec.workspace);
     conf_unref(conf);
     mem_freep(&dir);
     proc_shutdown();

@@ -150,7 +150,7 @@ static void attach_work(struct agent *a, struct attached *s)
         reminder_add(&text, buf_str(&where));
     }
     s->mode = permit_mode(a->spec.permit);
-    reminder_mode(&text, MODE_DEFAULT, s->mode, a->spec.plan_steps);
+    reminder_plan(&text, /*was_on=*/false, s->mode == MODE_PLAN, a->spec.plan_steps);
     attach_reminders(s, buf_str(&text));
 }
 
