@@ -13,7 +13,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the sources stay clean
 
-from peer import NO, PATIENCE_S, YES, Guest, Peer
+from peer import NO, PATIENCE_S, YES, Peer
 
 NOBODY = '00000000-0000-4000-8000-000000000000'
 SCENARIO = '''

@@ -121,14 +121,42 @@ class Peer:
 class Guest(Peer):
     """One of several clients of a server that listens."""
 
-    def __init__(self, path):
+    def __init__(self, server, path):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.child = types.SimpleNamespace(stdin=self.socket, stdout=self.socket)
+        self.dir = server.dir
         self.is_bare = True
         self.heard = b''
         self.last = 1000
         self.initialize()
+
+    def leave(self):
+        self.socket.close()
+
+
+class Server(Peer):
+    """An app-server that listens; guest() connects."""
+
+    def __init__(self, stage, *args):
+        self.path = os.path.join(stage, 'socket')
+        super().__init__(stage, 'app-server', '--listen', 'unix://' + self.path, *args)
+        until = time.monotonic() + PATIENCE_S
+        while not self.answers():
+            assert self.child.poll() is None and time.monotonic() < until, 'it does not listen'
+            time.sleep(0.01)
+
+    def answers(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(self.path) == 0
+
+    def guest(self):
+        return Guest(self, self.path)
+
+    def end(self, code=0):
+        self.child.stdin.close()
+        self.child.terminate()
+        self.gone(code)
 
 
 YES = {False: {'outcome': {'outcome': 'selected', 'optionId': 'allow'}}, True: {'decision': 'accept'}}

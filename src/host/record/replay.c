@@ -21,6 +21,7 @@
 
 struct replay {
     const char *session;
+    struct host *host; /* whose it is; NULL: it is not open here */
     replay_fn fn;
     void *arg;
     int64_t turn;
@@ -261,6 +262,7 @@ static void tell_entry(struct replay *r, const struct load_entry *at, const stru
 static int tell_all(struct replay *r, struct load *load, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    bool was_in_turn = r->host && host_in_turn(r->host);
 
     for (size_t i = 0; i < load_count(load); i++) {
         const struct load_entry *at = load_at(load, i);
@@ -277,14 +279,17 @@ static int tell_all(struct replay *r, struct load *load, struct err *err)
         r->time_ms = entry_time_parse(json_get_str(entry, "timestamp"));
         tell_entry(r, at, entry);
     }
-    end_turn(r);
+    /* The last turn of a session at work is not over, and its calls are not cut off. */
+    if (!was_in_turn && !(r->host && host_in_turn(r->host)))
+        end_turn(r);
     return 0;
 }
 
-int replay_file(const char *path, const char *session, struct cancel *cancel, replay_fn fn,
-                void *arg, struct err *err)
+static int replay(struct host *h, const char *path, const char *session, struct cancel *cancel,
+                  replay_fn fn, void *arg, struct err *err)
 {
     struct replay r = {.session = session,
+                       .host = h,
                        .fn = fn,
                        .arg = arg,
                        .message = BUF_INIT(1024),
@@ -309,5 +314,11 @@ int replay_file(const char *path, const char *session, struct cancel *cancel, re
 
 int replay_session(struct host *h, struct cancel *cancel, replay_fn fn, void *arg, struct err *err)
 {
-    return replay_file(host_transcript(h), host_session(h), cancel, fn, arg, err);
+    return replay(h, host_transcript(h), host_session(h), cancel, fn, arg, err);
+}
+
+int replay_file(const char *path, const char *session, struct cancel *cancel, replay_fn fn,
+                void *arg, struct err *err)
+{
+    return replay(/*h=*/NULL, path, session, cancel, fn, arg, err);
 }

@@ -18,7 +18,8 @@ struct host;
 /* The event is valid during the call. */
 typedef void (*replay_fn)(void *arg, const struct event *e);
 
-/* Replays everything, including compacted parts. A session without messages has no events. */
+/* Replays everything, including compacted parts. A session without messages has no events. A turn
+ * that runs has no TURN_DONE, and its calls without a result have none. */
 int replay_session(struct host *h, struct cancel *cancel, replay_fn fn, void *arg, struct err *err);
 /* The same for a transcript that is not open here. */
 int replay_file(const char *path, const char *session, struct cancel *cancel, replay_fn fn,

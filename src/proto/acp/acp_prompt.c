@@ -122,16 +122,14 @@ static void interrupt(struct acp_view *v)
     host_interrupt(v->view->live->host, /*drop_queued=*/false, &queued);
 }
 
-/* What waits is taken back; the rest is interrupted and answers when its turn has ended. */
-static void cancel_prompt(struct acp_view *v, struct acp_prompt *p)
+/* True: it waited, and is answered now. Otherwise it answers when its turn has ended. */
+static bool cancel_prompt(struct acp_view *v, struct acp_prompt *p)
 {
-    struct str uuid = str_of(p->uuid);
-
     p->is_cancelled = true;
-    if (!p->is_taken || p->has_begun)
-        return;
-    if (host_unqueue(v->view->live->host, uuid))
-        answer(v, p, "cancelled");
+    if (!p->is_taken || p->has_begun || !host_unqueue(v->view->live->host, str_of(p->uuid)))
+        return false;
+    answer(v, p, "cancelled");
+    return true;
 }
 
 static void send_answer(struct call_chore *c)
@@ -146,8 +144,8 @@ static void send_answer(struct call_chore *c)
     p->is_taken = true;
     if (!p->is_cancelled)
         return;
-    cancel_prompt(v, p); /* text from before the cancel arrived */
-    interrupt(v);
+    if (!cancel_prompt(v, p)) /* text from before the cancel arrived */
+        interrupt(v);
 }
 
 /* The prompt of a call that could not be sent is answered by its error. */
@@ -214,7 +212,7 @@ void acp_cancel(struct acp_view *v)
         v->prompts.ptr[0]->is_cancelled = true;
     interrupt(v);
     for (size_t i = v->prompts.len; i > 0; i--)
-        cancel_prompt(v, v->prompts.ptr[i - 1]);
+        (void)cancel_prompt(v, v->prompts.ptr[i - 1]);
     interrupt(v);
     acp_asks_refuse(v); /* not before: with a no, the agent would ask the model what now */
     view_take_back_asks(v->view);
@@ -227,8 +225,7 @@ void acp_prompt_taken_back(struct acp_view *v, struct rpc_call *call)
 
         if (p->call != call)
             continue;
-        cancel_prompt(v, p);
-        if (find_prompt(v, str_of(p->uuid)) && p->has_begun)
+        if (!cancel_prompt(v, p) && p->has_begun)
             interrupt(v);
         return;
     }

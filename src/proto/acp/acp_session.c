@@ -98,9 +98,7 @@ static void load_answer(struct call_chore *c)
         rpc_refusef(TAKE_PTR(c->call), RPC_NOT_FOUND, "the session was closed");
         return;
     }
-    VEC_EACH(&l->events, e) {
-        acp_replay(v, *e);
-    }
+    acp_replay(v, l->events.ptr, l->events.len);
     answer_opened(v, TAKE_PTR(c->call), OPEN_LOAD);
 }
 

@@ -99,8 +99,9 @@ struct jw *acp_begin(struct acp_update *u, struct acp_view *v, const char *kind)
 void acp_end(struct acp_update *u);
 
 void acp_event(struct client_view *view, const struct event *e);
-/* An event of a transcript: what it shows is remembered, and not shown again. */
-void acp_replay(struct acp_view *v, const struct event *e);
+/* The events of a transcript: what they show is remembered, so that events that follow do not show
+ * it again. Another replay shows all of it again. */
+void acp_replay(struct acp_view *v, struct event *const *events, size_t count);
 void acp_say_notice(struct acp_view *v, const char *severity, struct str text);
 void acp_say_goal(struct acp_view *v);
 void acp_say_state(struct acp_view *v, bool is_running);
@@ -109,6 +110,7 @@ void acp_say_title(struct acp_view *v);
 /* ---- acp_tool.c ---- */
 
 struct acp_call *acp_find_call(struct acp_view *v, struct str id);
+void acp_forget_call(struct acp_view *v, struct str id);
 void acp_free_calls(struct acp_view *v);
 void acp_tool_said(struct acp_view *v, const struct event *e);     /* BLOCK_DONE */
 void acp_tool_started(struct acp_view *v, const struct event *e);  /* TOOL_STARTED */

@@ -73,6 +73,11 @@ struct acp_call *acp_find_call(struct acp_view *v, struct str id)
     return map_get(&v->calls, id);
 }
 
+void acp_forget_call(struct acp_view *v, struct str id)
+{
+    call_free(map_remove(&v->calls, id));
+}
+
 static struct acp_call *call_new(struct acp_view *v, struct str id, struct str name,
                                  struct str input, const struct event *e)
 {

@@ -350,7 +350,7 @@ void acp_event(struct client_view *view, const struct event *e)
     }
 }
 
-void acp_replay(struct acp_view *v, const struct event *e)
+static void replay_event(struct acp_view *v, const struct event *e)
 {
     static char mark;
 
@@ -365,7 +365,11 @@ void acp_replay(struct acp_view *v, const struct event *e)
         map_set(&v->seen, e->message_id, &mark);
         break;
     case EVENT_BLOCK_DELTA:
+        on_block(v, e);
+        break;
     case EVENT_BLOCK_DONE:
+        if (e->block == BLOCK_TOOL_USE)
+            acp_forget_call(v, e->id);
         on_block(v, e);
         break;
     case EVENT_TOOL_DONE:
@@ -374,4 +378,18 @@ void acp_replay(struct acp_view *v, const struct event *e)
     default:
         break;
     }
+}
+
+void acp_replay(struct acp_view *v, struct event *const *events, size_t count)
+{
+    CLEANUP(buf_release) struct buf message = v->message;
+    bool skips_step = v->skips_step;
+
+    buf_init(&v->message, 4096);
+    v->skips_step = false;
+    for (size_t i = 0; i < count; i++)
+        replay_event(v, events[i]);
+    /* A turn that runs goes on where it was. */
+    buf_move(&v->message, &message);
+    v->skips_step = skips_step;
 }

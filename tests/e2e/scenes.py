@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Scenes with clients of `tenax acp` and `tenax app-server` that keep the rules, each with a model of its own.
+
+    scenes.py BUILD [NAME...]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the sources stay clean
+from peer import PATIENCE_S, TENAX, Peer, Server
+
+FREE = ('--permission-mode', 'bypassPermissions', '--dangerously-skip-permissions')
+WAITS = 'echo begun; until test -e go; do sleep 0.02; done; rm go'
+FINE = 'step\n sticky\n text Fine.\n'
+SCENES = []
+
+
+def scene(model):
+    """model: what it says; the scene gets an empty home with the folder work."""
+    def add(fn):
+        SCENES.append((fn, model))
+        return fn
+    return add
+
+
+def begins(m):
+    """A command has begun."""
+    return 'begun' in json.dumps(m) and ('outputDelta' in m.get('method', '') or 'in_progress' in json.dumps(m))
+
+
+def update_of(m):
+    return m.get('params', {}).get('update', {}) if m.get('method') == 'session/update' else {}
+
+
+def go(stage):
+    open(os.path.join(stage, 'work', 'go'), 'w').close()
+
+
+def editor(stage, *args):
+    p = Peer(stage, 'acp', *args)
+    p.initialize()
+    return p
+
+
+def client(stage, *args):
+    p = Peer(stage, 'app-server', *args)
+    p.initialize()
+    return p
+
+
+def completed(p):
+    return p.until(lambda m: m.get('method') == 'turn/completed')['params']['turn']
+
+
+def turn(p, thread, text):
+    p.prompt(thread, text)
+    return completed(p)
+
+
+def cancel_request(p, request):
+    p.line({'method': '$/cancel_request', 'params': {'requestId': request}})
+
+
+def told(p, of):
+    """Updates until the answer to a request, and the answer."""
+    found = []
+    while True:
+        m = p.message()
+        if 'method' not in m and m.get('id') == of:
+            return found, m
+        if update_of(m):
+            found.append(update_of(m))
+
+
+def kinds(updates):
+    return [u['sessionUpdate'] for u in updates if not u['sessionUpdate'].startswith(('available', 'session_info', 'usage'))]
+
+
+# ---- Editors ----
+
+@scene(f'step\n if-prompt "work"\n call Bash {{"command": "{WAITS}"}}\nstep\n sticky\n text Fine.\n')
+def a_prompt_taken_back(stage):
+    """One that waits is answered at once and never begins; the running one goes on, and can be taken back, too."""
+    p = editor(stage, *FREE)
+    session = p.open()
+    first = p.prompt(session, 'work')
+    p.until(begins)
+    second = p.prompt(session, 'never')
+    p.ask('session/set_mode', {'sessionId': session, 'modeId': 'bypassPermissions'})  # behind the prompt: it waits by now
+    cancel_request(p, second)
+    p.refused(p.answer(second), -32800)
+    p.alive()
+    go(stage)
+    updates, m = told(p, first)
+    assert m['result']['stopReason'] == 'end_turn' and 'never' not in json.dumps(updates), (updates, m)
+    third = p.prompt(session, 'do the work')  # no command waits any more: the model says Fine
+    assert p.answer(third)['result']['stopReason'] == 'end_turn'
+    p.end()
+
+
+@scene(f'step\n if-prompt "work"\n call Bash {{"command": "{WAITS}"}}\nstep\n sticky\n text Fine.\n')
+def a_running_prompt_taken_back(stage):
+    p = editor(stage, *FREE)
+    session = p.open()
+    first = p.prompt(session, 'work')
+    p.until(begins)
+    second = p.prompt(session, 'second')
+    cancel_request(p, first)
+    p.refused(p.answer(first), -32800)
+    assert p.answer(second)['result']['stopReason'] == 'end_turn'
+    p.end()
+
+
+@scene('step\n if-prompt "work"\n call TodoWrite {"todos": [{"content": "A", "status": "pending", "activeForm": "A"}]}\n'
+       ' call Read {"file_path": "a.txt"}\n' + FINE)
+def loaded_again(stage):
+    """Each load tells all of it, also of a session that is open on this connection."""
+    with open(os.path.join(stage, 'work', 'a.txt'), 'w') as f:
+        f.write('x\n')
+    p = editor(stage)
+    session = p.open()
+    p.answer(p.prompt(session, 'work'))
+    seen = []
+    for _ in range(3):
+        p.last += 1
+        p.line({'id': p.last, 'method': 'session/load', 'params': {'sessionId': session, 'cwd': p.dir, 'mcpServers': []}})
+        updates, m = told(p, p.last)
+        assert 'result' in m, m
+        seen.append([{k: u.get(k) for k in ('sessionUpdate', 'toolCallId', 'status', 'entries')} for u in updates
+                     if u['sessionUpdate'] in ('tool_call', 'tool_call_update', 'plan', 'user_message_chunk', 'agent_message_chunk')])
+    assert [u['sessionUpdate'] for u in seen[0]] == ['user_message_chunk', 'plan', 'tool_call', 'tool_call_update', 'agent_message_chunk'], seen
+    assert seen[0] == seen[1] == seen[2], seen
+    p.end()
+
+
+@scene(f'step\n if-prompt "work"\n text Before.\n call Bash {{"command": "{WAITS}"}}\n' + FINE)
+def loaded_while_it_works(stage):
+    """The call that runs is not over; its end follows, and the prompt is answered."""
+    p = editor(stage, *FREE)
+    session = p.open()
+    prompt = p.prompt(session, 'work')
+    p.until(begins)
+    p.last += 1
+    p.line({'id': p.last, 'method': 'session/load', 'params': {'sessionId': session, 'cwd': p.dir, 'mcpServers': []}})
+    updates, _ = told(p, p.last)
+    calls = [u for u in updates if u['sessionUpdate'].startswith('tool_call')]
+    assert calls and not [u for u in calls if u.get('status') in ('failed', 'completed')], updates
+    go(stage)
+    updates, m = told(p, prompt)
+    assert [u for u in updates if u.get('status') == 'completed'] and m['result']['stopReason'] == 'end_turn', (updates, m)
+    p.end()
+
+
+def main():
+    for fn, model in SCENES:
+        if len(sys.argv) > 2 and fn.__name__ not in sys.argv[2:]:
+            continue
+        print(fn.__name__, flush=True)
+        stage = tempfile.mkdtemp(prefix='tenax-scene-')
+        try:
+            os.mkdir(os.path.join(stage, 'work'))
+            with open(os.path.join(stage, 'scenario'), 'w') as f:
+                f.write(model)
+            fn(stage)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+main()
