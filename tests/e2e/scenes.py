@@ -155,6 +155,110 @@ def loaded_while_it_works(stage):
     p.end()
 
 
+# ---- Threads that nobody uses ----
+
+def loaded(p):
+    return p.ask('thread/loaded/list', {})['result']['data']
+
+
+@scene(FINE)
+def its_only_client_leaves(stage):
+    """The thread is closed: another process can have it, and this one too."""
+    s = Server(stage)
+    g = s.guest()
+    thread = g.open()
+    turn(g, thread, 'hello')
+    g.leave()
+    h = s.guest()
+    while loaded(h):
+        pass
+    other = client(stage)
+    assert 'result' in other.ask('thread/resume', {'threadId': thread})
+    h.refused(h.ask('thread/resume', {'threadId': thread}), -32600, 'already has an active writer')
+    other.end()
+    assert 'result' in h.ask('thread/resume', {'threadId': thread})
+    s.end()
+
+
+@scene(f'step\n if-prompt "work"\n call Bash {{"command": "{WAITS}"}}\n' + FINE)
+def unsubscribed_during_a_turn(stage):
+    """The turn goes on; the thread is closed when it is over."""
+    p = client(stage, *FREE)
+    thread = p.ask('thread/start', {'cwd': p.dir})['result']['thread']['id']
+    p.prompt(thread, 'work')
+    p.until(begins)
+    assert p.ask('thread/unsubscribe', {'threadId': thread})['result'] == {'status': 'unsubscribed'}
+    assert loaded(p) == [thread]
+    go(stage)
+    m = p.until(lambda m: m.get('method') == 'thread/closed')
+    assert m['params'] == {'threadId': thread} and loaded(p) == []
+    got = p.ask('thread/resume', {'threadId': thread})['result']['thread']
+    assert got['turns'][0]['status'] == 'completed' and 'Fine.' in json.dumps(got), got
+    p.end()
+
+
+@scene(FINE)
+def resumed_while_it_closes(stage):
+    p = client(stage)
+    thread = p.open()
+    turn(p, thread, 'hello')
+    for _ in range(5):
+        p.last += 2
+        p.write(b''.join(json.dumps(m).encode() + b'\n' for m in (
+            {'id': p.last - 1, 'method': 'thread/unsubscribe', 'params': {'threadId': thread}},
+            {'id': p.last, 'method': 'thread/resume', 'params': {'threadId': thread}})))
+        assert p.answer(p.last - 1)['result'] == {'status': 'unsubscribed'}
+        assert p.until(lambda m: m.get('method') == 'thread/closed')
+        assert p.answer(p.last)['result']['thread']['id'] == thread
+    assert loaded(p) == [thread]
+    p.end()
+
+
+@scene(FINE)
+def refused_threads(stage):
+    """What was refused is not left open; a thread that the client has stays as it is."""
+    p = client(stage)
+    wrong = {'approvalPolicy': 'never', 'sandbox': 'danger-full-access'}
+    p.refused(p.ask('thread/start', {'cwd': p.dir, **wrong}), -32600)
+    p.refused(p.ask('thread/start', {'cwd': p.dir, 'model': 'no-such-provider/none'}), -32600)
+    while loaded(p):
+        pass
+    thread = p.open()
+    p.refused(p.ask('thread/resume', {'threadId': thread, **wrong}), -32600)
+    assert turn(p, thread, 'hello')['status'] == 'completed'
+    assert loaded(p) == [thread]
+    p.end()
+
+
+@scene(FINE)
+def a_goal_of_a_thread_that_is_not_open(stage):
+    p = client(stage)
+    thread = p.open()
+    turn(p, thread, 'hello')
+    p.ask('thread/unsubscribe', {'threadId': thread})
+    for status in ('paused', 'paused'):
+        got = p.ask('thread/goal/set', {'threadId': thread, 'objective': 'x', 'status': status})
+        assert got['result']['goal']['status'] == status, got
+        while loaded(p):
+            pass
+    assert p.ask('thread/goal/clear', {'threadId': thread})['result'] == {'cleared': True}
+    p.end()
+
+
+@scene(FINE)
+def as_it_is_listed(stage):
+    """A loaded thread is listed with its status and model; another one is not loaded."""
+    p = client(stage)
+    thread = p.open()
+    turn(p, thread, 'hello')
+    for got in (p.ask('thread/list', {})['result']['data'][0], p.ask('thread/read', {'threadId': thread})['result']['thread']):
+        assert got['status'] == {'type': 'idle'} and got['modelProvider'] == 'scripted', got
+        assert got['model'] == 'scenario', got
+    p.ask('thread/unsubscribe', {'threadId': thread})
+    assert p.ask('thread/list', {})['result']['data'][0]['status'] == {'type': 'notLoaded'}
+    p.end()
+
+
 def main():
     for fn, model in SCENES:
         if len(sys.argv) > 2 and fn.__name__ not in sys.argv[2:]:

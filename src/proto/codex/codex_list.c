@@ -285,7 +285,7 @@ void codex_thread_delete(struct codex *a, struct rpc_call *call)
         return;
     }
     if (v)
-        view_free(v);
+        codex_leave(v);
     c = call_chore_new(sizeof(*c), a->client, call, /*live=*/NULL, delete_run);
     c->code = codex_code;
     if (live)

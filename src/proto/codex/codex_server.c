@@ -260,4 +260,5 @@ const struct protocol codex_protocol = {
     .ask = codex_ask,
     .withdrawn = codex_withdrawn,
     .ended = on_ended,
+    .closed = codex_closed,
 };

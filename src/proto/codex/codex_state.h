@@ -90,6 +90,9 @@ void codex_thread_fork(struct codex *a, struct rpc_call *call);
 void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call);
 void codex_thread_name_set(struct codex *a, struct rpc_call *call);
 void codex_thread_compact(struct codex *a, struct rpc_call *call);
+/* The client has it no longer; a notice follows when it is closed. Frees the view. */
+void codex_leave(struct client_view *v);
+void codex_closed(struct client *c, struct str session);
 /* Policies of a request, applied to the thread: -1 and the reason. */
 int codex_apply(struct codex_view *v, const struct json *params, struct err *err);
 

@@ -338,7 +338,8 @@ struct opened_chore {
     struct call_chore base;
     char session[ID_UUID_LEN + 1];
     enum codex_open how;
-    bool is_known; /* row */
+    bool has_joined; /* the client had no view of it before */
+    bool is_known;   /* row */
     struct arena arena;
     struct store_session row;
     struct items turns;
@@ -402,6 +403,20 @@ static void say_warning(struct codex_view *v, struct str text)
     codex_end(&n);
 }
 
+/* It could not be opened as the client wants it: who had it before keeps it as it was. */
+static void leave_refused(struct opened_chore *o, struct client_view *view)
+{
+    struct live *live = o->base.live;
+
+    if (view && o->has_joined) {
+        view_free(view);
+    } else if (view) {
+        view->is_held = false;
+        view_pump(view);
+    }
+    live_close_unused(live, /*begins=*/false);
+}
+
 static void opened_answer(struct call_chore *c)
 {
     struct opened_chore *o = (struct opened_chore *)c;
@@ -416,7 +431,7 @@ static void opened_answer(struct call_chore *c)
     }
     if (codex_apply(v, c->call->params, &err) < 0) {
         rpc_refuse(TAKE_PTR(c->call), RPC_REQUEST, str_of(err.text), STR(""));
-        view_free(view);
+        leave_refused(o, view);
         return;
     }
     write_opened(v, o->is_known ? &o->row : NULL,
@@ -444,8 +459,7 @@ static void opened_failed(struct call_chore *c)
     struct client_view *view = client_view(c->client, str_of(o->session));
 
     rpc_refuse(TAKE_PTR(c->call), codex_code(&c->err), str_of(c->err.text), STR(""));
-    if (view)
-        view_free(view);
+    leave_refused(o, view);
 }
 
 static bool on_opened(void *arg, struct live *live, struct str holder, const struct err *err)
@@ -468,15 +482,17 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
     } else if (!is_wanted) {
         rpc_refusef(o->call, RPC_INTERNAL, "the connection has ended");
     } else {
-        view = client_view(c, str_of(live->id));
-        if (!view)
-            view = view_new(c, live, o->how == OPEN_START ? 1 : FEED_NOW);
+        bool has_joined = !client_view(c, str_of(live->id));
+
+        view = has_joined ? view_new(c, live, o->how == OPEN_START ? 1 : FEED_NOW)
+                          : client_view(c, str_of(live->id));
         view->is_held = true;
         codex_view_of(view)->is_ephemeral =
             json_get_bool(o->call->params, "ephemeral", false) && o->how == OPEN_START;
         chore = call_chore_new(sizeof(*chore), c, o->call, live, opened_run);
         memcpy(chore->session, live->id, sizeof(chore->session));
         chore->how = o->how;
+        chore->has_joined = has_joined;
         chore->arena = (struct arena)ARENA_INIT;
         chore->with_turns =
             o->how != OPEN_START && !json_get_bool(o->call->params, "excludeTurns", false);
@@ -584,6 +600,28 @@ void codex_thread_fork(struct codex *a, struct rpc_call *call)
 
 /* ---- The rest ---- */
 
+void codex_closed(struct client *c, struct str session)
+{
+    CLEANUP(buf_release) struct buf params = BUF_INIT(1024);
+    struct codex *a = c->own;
+
+    if (!strv_has(&a->left, session))
+        return;
+    buf_addf(&params, "{\"threadId\":\"%.*s\"}", STR_ARG(session));
+    codex_notify(a, "thread/closed", &params);
+}
+
+void codex_leave(struct client_view *v)
+{
+    struct codex *a = v->client->own;
+    struct str id = str_of(v->live->id);
+
+    if (a->left.len < CODEX_MAX_LEFT && !strv_has(&a->left, id))
+        strv_add(&a->left, id);
+    codex_asks_refuse(codex_view_of(v));
+    view_free(v);
+}
+
 static void on_unsubscribed(void *arg)
 {
     rpc_answer(arg, STR("{\"status\":\"unsubscribed\"}"));
@@ -605,14 +643,13 @@ void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call)
                                                         : STR("{\"status\":\"notLoaded\"}"));
         return;
     }
-    if (a->left.len < CODEX_MAX_LEFT && !strv_has(&a->left, id))
-        strv_add(&a->left, id);
-    codex_asks_refuse(codex_view_of(v));
-    view_free(v);
-    if (live->users || host_in_turn(live->host))
-        on_unsubscribed(call);
-    else
+    codex_leave(v);
+    if (!live->users && !host_in_turn(live->host)) {
         live_close(live, on_unsubscribed, call);
+        return;
+    }
+    on_unsubscribed(call);
+    live_close_unused(live, /*begins=*/false);
 }
 
 static void name_run(struct call_chore *c)

@@ -413,8 +413,13 @@ static void on_close(void *peer)
     if (!c->is_ended)
         protocol_of(c)->ended(c);
     c->is_ended = c->is_closed = true;
-    while (c->views.len)
+    while (c->views.len) {
+        struct live *l = c->views.ptr[0]->live;
+
         view_free(c->views.ptr[0]);
+        if (!l->users)
+            live_close(l, /*fn=*/NULL, /*arg=*/NULL);
+    }
     rpc_close(c->rpc);
     for (size_t i = 0; i < s->clients.len; i++) {
         if (s->clients.ptr[i] == c)
@@ -460,10 +465,13 @@ static void on_post(void *arg, struct mail *m)
     if (m->kind == &chore_mail_kind) {
         live_chore(s->table, m);
     } else if (m->kind == &observer_mail_kind) {
-        struct client_view *v = find_view(s, ((struct observer_mail *)m)->observer, /*front=*/0);
+        const struct observer *observer = ((struct observer_mail *)m)->observer;
+        struct client_view *v = find_view(s, observer, /*front=*/0);
 
         if (v)
             view_pump(v);
+        else
+            live_observed(s->table, observer);
         mail_free(m);
     } else if (m->kind == &view_mail_kind) {
         struct view_mail *about = (struct view_mail *)m;
@@ -477,6 +485,16 @@ static void on_post(void *arg, struct mail *m)
     }
     VEC_EACH(&s->clients, c) {
         client_end_when_done(*c);
+    }
+}
+
+static void on_live_closed(void *arg, const char *id)
+{
+    struct service *s = arg;
+
+    VEC_EACH(&s->clients, c) {
+        if (s->spec.protocol->closed)
+            s->spec.protocol->closed(*c, str_of(id));
     }
 }
 
@@ -539,6 +557,8 @@ int service_run(const struct service_spec *spec, struct err *err)
     }
     s.server = server_new(&server);
     s.spec.table.back = server_mailbox(s.server);
+    s.spec.table.closed = on_live_closed;
+    s.spec.table.closed_arg = &s;
     s.table = live_table_new(&s.spec.table);
     if (fd >= 0)
         server_listen(s.server, fd);

@@ -48,6 +48,8 @@ struct protocol {
     void (*withdrawn)(struct client_view *v,
                       int64_t request); /* NULL: the taking back says it all */
     void (*ended)(struct client *c);    /* its input is over: it interrupts what it has begun */
+    void (*closed)(struct client *c,
+                   struct str session); /* a session has ended; NULL: not wanted */
 };
 
 struct client {

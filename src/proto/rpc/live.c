@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "agent/event.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -12,10 +13,12 @@
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "host/chore.h"
+#include "host/events/feed.h"
 #include "host/hub.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "proto/listen.h"
+#include "proto/thread_goal.h"
 #include "slash/slash.h"
 #include "store/hold.h"
 #include "store/index.h"
@@ -223,6 +226,8 @@ static void live_free(struct live *l)
     chores_free(l->chores);
     conf_unref(l->conf);
     strv_release(&l->notes);
+    observer_free(l->observer);
+    vec_release(&l->reopen);
     mem_freep(&l);
 }
 
@@ -262,8 +267,18 @@ static void opening_done(struct chore *e, void *arg)
     VEC_EACH(&o->waiters, w) {
         is_wanted |= w->fn(w->arg, l, buf_str(&o->holder), l ? NULL : &o->err);
     }
-    if (l && !is_wanted && !l->users)
-        live_close(l, /*fn=*/NULL, /*arg=*/NULL);
+    if (l && !is_wanted)
+        live_close_unused(l, /*begins=*/false);
+}
+
+/* One of this id that is closing. */
+static struct live *find_closing(struct live_table *t, const char *id)
+{
+    VEC_EACH(&t->all, it) {
+        if ((*it)->is_closing && strcmp((*it)->id, id) == 0)
+            return *it;
+    }
+    return NULL;
 }
 
 void live_open(struct live_table *t, const struct live_spec *spec, live_opened_fn fn, void *arg)
@@ -274,8 +289,8 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     struct opening *o;
 
     if (there) {
-        if (!fn(arg, there, STR(""), /*err=*/NULL) && !there->users)
-            live_close(there, /*fn=*/NULL, /*arg=*/NULL);
+        if (!fn(arg, there, STR(""), /*err=*/NULL))
+            live_close_unused(there, /*begins=*/false);
         return;
     }
     for (size_t i = 0; i < t->opening.len && spec->resume && !spec->forks; i++) {
@@ -315,7 +330,11 @@ void live_open(struct live_table *t, const struct live_spec *spec, live_opened_f
     }
     vec_push(&o->waiters, waiter);
     vec_push(&t->opening, o);
-    live_do(o->live, o);
+    there = o->resume ? find_closing(t, o->resume) : NULL;
+    if (there)
+        vec_push(&there->reopen, o);
+    else
+        live_do(o->live, o);
 }
 
 /* ---- Closing ---- */
@@ -353,9 +372,14 @@ static void closing_done(struct chore *e, void *arg)
             t->all.len--;
         }
     }
-    live_free(c->live);
     if (c->fn)
         c->fn(c->arg);
+    if (t->spec.closed)
+        t->spec.closed(t->spec.closed_arg, c->live->id);
+    VEC_EACH(&c->live->reopen, o) {
+        live_do((*o)->live, *o);
+    }
+    live_free(c->live);
 }
 
 void live_close(struct live *l, live_closed_fn fn, void *arg)
@@ -367,6 +391,7 @@ void live_close(struct live *l, live_closed_fn fn, void *arg)
         return;
     c = chore_new(sizeof(*c), closing_run, closing_done, closing_free);
     l->is_closing = true;
+    observer_free(TAKE_PTR(l->observer));
     slash_interrupt(l->slash);
     host_interrupt(l->host, /*drop_queued=*/false, &queued);
     if (l->is_public)
@@ -375,6 +400,51 @@ void live_close(struct live *l, live_closed_fn fn, void *arg)
     c->fn = fn;
     c->arg = arg;
     live_do(l, c);
+}
+
+void live_close_unused(struct live *l, bool begins)
+{
+    if (l->users || l->is_closing || l->observer)
+        return;
+    /* It observes before it looks, so that it misses no end. */
+    l->observer = feed_observe(host_feed(l->host), FEED_NOW, /*flags=*/0, l->table->spec.back);
+    observer_wake_on(l->observer, EVENT_BIT(EVENT_TURN_DONE));
+    if (!begins && !host_in_turn(l->host))
+        live_close(l, /*fn=*/NULL, /*arg=*/NULL);
+}
+
+/* True: its last turn is over, and no other begins by itself. */
+static bool live_has_rested(struct live *l)
+{
+    bool has_rested = false;
+
+    for (;;) {
+        struct event *e = NULL;
+        uint64_t seq;
+
+        if (observer_take(l->observer, &e, &seq) != OBSERVED_EVENT)
+            return has_rested;
+        if (e->kind == EVENT_TURN_STARTED)
+            has_rested = false;
+        else if (e->kind == EVENT_TURN_DONE)
+            has_rested = !e->report->queued && !thread_goal_goes_on(l->host, e->report);
+        event_unref(e);
+    }
+}
+
+void live_observed(struct live_table *t, const struct observer *observer)
+{
+    VEC_EACH(&t->all, it) {
+        struct live *l = *it;
+
+        if (l->observer != observer || l->is_closing)
+            continue;
+        if (live_has_rested(l) && !l->users)
+            live_close(l, /*fn=*/NULL, /*arg=*/NULL);
+        else if (l->users)
+            observer_free(TAKE_PTR(l->observer));
+        return;
+    }
 }
 
 void live_table_free(struct live_table *t)

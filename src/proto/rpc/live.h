@@ -27,6 +27,8 @@ struct hub;
 struct live_table;
 struct mail;
 struct mailbox;
+struct observer;
+struct opening;
 struct slash;
 
 struct live {
@@ -40,7 +42,10 @@ struct live {
     struct peer_session control;
     bool is_public; /* on the control socket */
     size_t users;   /* views (proto/rpc/client.h) */
+    size_t holds;   /* requests under way whose answers come before the events that they cause */
     bool is_closing;
+    struct observer *observer; /* of a turn without users, which is closed when it ends; or NULL */
+    VEC(struct opening *) reopen; /* wait until it is closed */
 };
 
 /* Which session: copied by live_open(). */
@@ -69,6 +74,8 @@ struct live_table_spec {
     /* The settings of a folder; any thread. */
     int (*settings)(void *arg, const char *dir, bool trusts, struct conf **ret, struct err *err);
     void *arg;
+    void (*closed)(void *arg, const char *id); /* a session has ended; NULL: not wanted */
+    void *closed_arg;
 };
 
 struct live_table *live_table_new(const struct live_table_spec *spec);
@@ -79,10 +86,15 @@ struct hub *live_table_hub(struct live_table *t);
 struct live *live_find(struct live_table *t, struct str id); /* NULL: it is not open, or closing */
 size_t live_count(const struct live_table *t);
 struct live *live_at(const struct live_table *t, size_t i);
-/* One that is open already is given to fn as it is. */
+/* One that is open already is given to fn as it is; one that is closing is opened again. */
 void live_open(struct live_table *t, const struct live_spec *spec, live_opened_fn fn, void *arg);
 /* Interrupts it. fn may be NULL. One that is closing already stays as it is, and fn never runs. */
 void live_close(struct live *l, live_closed_fn fn, void *arg);
+/* Closes it if it has no users, but not before its turn is over. begins: one will begin by itself.
+ */
+void live_close_unused(struct live *l, bool begins);
+/* Observers of turns without users have mail. */
+void live_observed(struct live_table *t, const struct observer *observer);
 
 /* run() on the thread of the session's chores, done() on the loop. */
 void live_do(struct live *l, void *chore);
