@@ -126,8 +126,62 @@ static bool is_wanted(const struct store_session *row, const struct json *p)
                     str_find_nocase(index_name(row), term) < index_name(row).len);
 }
 
-static void write_row(struct jw *w, const struct store_session *row, const char *path,
-                      const struct items *turns)
+/* An open thread, as it is when the request arrives. */
+struct loaded {
+    char id[ID_UUID_LEN + 1];
+    struct buf status, provider, model;
+    const char *effort;
+};
+
+struct list_chore {
+    struct call_chore base;
+    VEC(struct loaded) loaded;
+};
+
+static void note_loaded(struct codex *a, struct list_chore *c)
+{
+    struct live_table *t = client_table(a->client);
+
+    for (size_t i = 0; i < live_count(t); i++) {
+        struct live *live = live_at(t, i);
+        struct client_view *view = client_view(a->client, str_of(live->id));
+        enum effort effort;
+        struct loaded it = {0};
+        int64_t window;
+
+        if (live->is_closing)
+            continue;
+        memcpy(it.id, live->id, sizeof(it.id));
+        buf_init(&it.status, 4096);
+        buf_init(&it.provider, 1024);
+        buf_init(&it.model, 1024);
+        if (view)
+            (void)codex_status_of(codex_view_of(view), &it.status);
+        else
+            buf_adds(&it.status, host_in_turn(live->host)
+                                     ? "{\"type\":\"active\",\"activeFlags\":[]}"
+                                     : "{\"type\":\"idle\"}");
+        host_model(live->host, &it.provider, &it.model, &window);
+        effort = host_effort(live->host);
+        it.effort = effort == EFFORT_UNSET ? NULL : effort_name(effort);
+        vec_push(&c->loaded, it);
+    }
+}
+
+static void list_release(struct call_chore *base)
+{
+    struct list_chore *c = (struct list_chore *)base;
+
+    VEC_EACH(&c->loaded, it) {
+        buf_release(&it->status);
+        buf_release(&it->provider);
+        buf_release(&it->model);
+    }
+    vec_release(&c->loaded);
+}
+
+static void write_row(struct call_chore *c, struct jw *w, const struct store_session *row,
+                      const char *path, const struct items *turns)
 {
     CLEANUP(mem_freep) char *id = mem_dup(row->id.ptr, row->id.len);
     struct codex_thread t = {
@@ -141,6 +195,14 @@ static void write_row(struct jw *w, const struct store_session *row, const char 
         .turns = turns,
     };
 
+    VEC_EACH(&((struct list_chore *)c)->loaded, it) {
+        if (strcmp(it->id, id) != 0)
+            continue;
+        t.status = buf_cstr(&it->status);
+        t.provider = buf_cstr(&it->provider);
+        t.model = buf_cstr(&it->model);
+        t.effort = it->effort;
+    }
     codex_write_thread(w, &t);
 }
 
@@ -175,7 +237,7 @@ static int list_threads(struct call_chore *c, struct err *err)
         if (count++ == limit)
             break;
         index_path(row, conf_home(conf), &path);
-        write_row(&w, row, buf_cstr(&path), /*turns=*/NULL);
+        write_row(c, &w, row, buf_cstr(&path), /*turns=*/NULL);
         buf_clear(&next);
         buf_addi(&next, key_of(row, &order));
         buf_addf(&next, "-%.*s", STR_ARG(row->id));
@@ -193,9 +255,11 @@ static void list_run(struct call_chore *c)
 
 static void start(struct codex *a, struct rpc_call *call, void (*run)(struct call_chore *c))
 {
-    struct call_chore *c = call_chore_new(sizeof(*c), a->client, call, /*live=*/NULL, run);
+    struct list_chore *c = call_chore_new(sizeof(*c), a->client, call, /*live=*/NULL, run);
 
-    c->code = codex_code;
+    note_loaded(a, c);
+    c->base.code = codex_code;
+    c->base.release = list_release;
     call_chore_start(c);
 }
 
@@ -235,7 +299,7 @@ static void read_run(struct call_chore *c)
         jw_init(&w, &c->result, JW_CLEAN);
         jw_object(&w);
         jw_key(&w, "thread");
-        write_row(&w, row, buf_cstr(&path), with_turns ? &turns : NULL);
+        write_row(c, &w, row, buf_cstr(&path), with_turns ? &turns : NULL);
         jw_object_end(&w);
     }
     items_release(&turns);
