@@ -84,9 +84,11 @@ enum event_kind {
     EVENT_REWOUND,   /* the conversation was rewound: id: the message it returns to, name: "files",
                         "conversation", "both"; text for the user; uuid: of the line that records it;
                         post_tokens and usage.input: of the rest */
-    EVENT_GOAL,      /* name: "goal_set", "goal_verdict", …; json: an object with details */
+    EVENT_GOAL, /* name: "goal_set", "goal_verdict", …; json: an object with details; data: the
+                   goal as it is now (goal_thread_json()), or null */
     EVENT_ACTIVE_GOAL, /* json: {condition, iterations, set_at, tokens_at_start, last_reason?} as it
-                          is now, or null */
+                          is now, or null; data: the same */
+    EVENT_GOAL_ROW,    /* its usage or phase has changed; data: the same */
     EVENT_COMMAND, /* name: of a slash command, text: its output, data: the same with SGR codes or
                       empty, is_markdown: the model wrote it, is_error; state: IDLE: a TURN_DONE
                       with the same text follows, RUNNING: a turn runs or begins */

@@ -178,6 +178,7 @@ static int account_one(struct goal *g, struct str payer, enum spent_who who, enu
                     "longer kept; its other limits are");
     goal_take_row(g, &row);
     terms_look(g);
+    goal_tell_row(g);
     return 0;
 }
 

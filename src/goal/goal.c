@@ -19,6 +19,7 @@
 #include "goal/report/display.h"
 #include "goal/report/past.h"
 #include "goal/report/report.h"
+#include "goal/report/row_json.h"
 #include "goal/snapshot.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
@@ -182,9 +183,14 @@ int goal_set_phase(struct goal *g, const char *phase, struct str detail, struct 
     struct str name = str_of(phase);
     struct goal_update u = {.from = 1u << GOAL_ACTIVE, .phase = &name, .phase_detail = &detail};
 
+    int r;
+
     if (str_eq(g->row.phase, name) && str_eq(g->row.phase_detail, detail))
         return 1;
-    return goal_update(g, &u, /*kind=*/NULL, STR(""), err);
+    r = goal_update(g, &u, /*kind=*/NULL, STR(""), err);
+    if (r > 0)
+        goal_tell_row(g);
+    return r;
 }
 
 /* The user is notified: the goal is complete, or it needs them. */
@@ -362,9 +368,61 @@ static struct event *goal_event_new(const struct goal *g, enum event_kind kind)
     return e;
 }
 
+static void write_thread(const struct goal *g, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, JW_CLEAN);
+    if (!g->row.thread_id.len) {
+        jw_null(&w);
+        return;
+    }
+    jw_object(&w);
+    goal_row_write_thread(&g->row, g->has && g->text.len ? buf_str(&g->text) : g->row.objective,
+                          &w);
+    if (g->row.phase.len)
+        jw_kstr(&w, "phase", g->row.phase);
+    jw_ki64(&w, "iterations", g->row.iterations);
+    if (g->row.last_reason.len)
+        jw_kstr(&w, "lastReason", g->row.last_reason);
+    jw_object_end(&w);
+}
+
+void goal_thread_json(struct goal *g, struct buf *ret)
+{
+    struct jw w;
+
+    if (!g) {
+        jw_init(&w, ret, JW_CLEAN);
+        jw_null(&w);
+        return;
+    }
+    goal_enter(g);
+    (void)goal_read_row(g, /*err=*/NULL);
+    write_thread(g, ret);
+    goal_leave(g);
+}
+
+/* An event that shows the goal as it is now: an observer may take it when the goal has changed
+ * again. */
+static struct event *goal_state_new(const struct goal *g, enum event_kind kind)
+{
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    struct event *e = goal_event_new(g, kind);
+
+    write_thread(g, &json);
+    e->data = arena_str(&e->arena, buf_str(&json));
+    return e;
+}
+
+void goal_tell_row(struct goal *g)
+{
+    g->spec.host.emit(g->spec.host.arg, goal_state_new(g, EVENT_GOAL_ROW));
+}
+
 void goal_tell(struct goal *g, const char *name, struct str json)
 {
-    struct event *e = goal_event_new(g, EVENT_GOAL);
+    struct event *e = goal_state_new(g, EVENT_GOAL);
 
     e->name = arena_str(&e->arena, str_of(name));
     e->json = arena_str(&e->arena, json);
@@ -393,7 +451,7 @@ static void write_active(const struct goal *g, struct buf *ret)
 void goal_tell_active(struct goal *g)
 {
     CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
-    struct event *e = goal_event_new(g, EVENT_ACTIVE_GOAL);
+    struct event *e = goal_state_new(g, EVENT_ACTIVE_GOAL);
 
     write_active(g, &json);
     e->json = arena_str(&e->arena, buf_str(&json));

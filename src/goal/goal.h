@@ -139,6 +139,9 @@ int goal_get(struct goal *g, struct arena *arena, struct store_goal *ret, struct
 void goal_objective(struct goal *g, const struct store_goal *row, struct buf *ret);
 /* {condition, iterations, set_at, tokens_at_start, last_reason?} or null. */
 void goal_active_json(struct goal *g, struct buf *ret);
+/* As clients of JSON-RPC know it: a ThreadGoal (report/row_json.h) with "phase"?, "iterations" and
+ * "lastReason"?, or null. g NULL: null. */
+void goal_thread_json(struct goal *g, struct buf *ret);
 
 enum goal_via {
     VIA_USER,

@@ -272,6 +272,7 @@ void goal_write_checks(const struct strv *commands, struct buf *ret); /* the col
 void goal_tell(struct goal *g, const char *name, struct str json);
 void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out); /* the common fields */
 void goal_tell_active(struct goal *g);
+void goal_tell_row(struct goal *g);
 void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void goal_attach(struct goal *g, bool met, bool sentinel, struct str reason, bool achieved);
 

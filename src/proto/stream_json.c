@@ -597,6 +597,7 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         stream_command(e, out);
         break;
     case EVENT_COMMAND_PROGRESS: /* what it has said comes with its answer */
+    case EVENT_GOAL_ROW:         /* and this with the next verdict or result */
         break;
     case EVENT_NOTICE:
         if (str_is(e->name, "model_fallback"))

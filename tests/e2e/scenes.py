@@ -259,6 +259,78 @@ def as_it_is_listed(stage):
     p.end()
 
 
+# ---- Goals ----
+
+def goal_notes(p, count):
+    return [p.until(lambda m: m.get('method', '').startswith('thread/goal/'))['params']['goal'] for _ in range(count)]
+
+
+@scene(FINE)
+def goals_set_in_a_row(stage):
+    """Each answer comes before its notice, and each notice once, with the goal of its answer, for all clients."""
+    s = Server(stage)
+    g, h = s.guest(), s.guest()
+    thread = g.open()
+    turn(g, thread, 'hello')
+    h.ask('thread/resume', {'threadId': thread})
+    assert 'result' in g.ask('thread/goal/set', {'threadId': thread, 'objective': 'x', 'status': 'paused'})
+    assert [n['status'] for n in goal_notes(g, 1) + goal_notes(h, 1)] == ['paused', 'paused']
+    budgets = [1000 + n for n in range(20)]
+    g.write(b''.join(json.dumps({'id': b, 'method': 'thread/goal/set', 'params': {'threadId': thread, 'tokenBudget': b}}).encode() + b'\n'
+                     for b in budgets))
+    g.last = 5000
+    for b in budgets:
+        m = g.message()
+        assert m['id'] == b and m['result']['goal']['tokenBudget'] == b, m
+        n = g.message()
+        assert n['method'] == 'thread/goal/updated' and n['params'] == {'threadId': thread, 'turnId': None, **m['result']}, n
+    assert [n['tokenBudget'] for n in goal_notes(h, 20)] == budgets
+    for p in (g, h):
+        p.last = 5000
+        p.line({'id': 4999, 'method': 'thread/loaded/list', 'params': {}})
+        m = p.message()  # nothing is left
+        assert m.get('id') == 4999, m
+    s.end()
+
+
+@scene(FINE)
+def a_refused_goal_changes_nothing(stage):
+    p = client(stage)
+    thread = p.open()
+    turn(p, thread, 'hello')
+    set_to = {'threadId': thread, 'objective': 'other', 'status': 'complete'}
+    p.refused(p.ask('thread/goal/set', set_to), -32600, 'referee')
+    assert p.ask('thread/goal/get', {'threadId': thread})['result'] == {'goal': None}
+    p.ask('thread/goal/set', {'threadId': thread, 'objective': 'first', 'status': 'paused'})
+    p.refused(p.ask('thread/goal/set', set_to), -32600, 'referee')
+    other = client(stage)  # the same in a process that does not have the thread
+    other.refused(other.ask('thread/goal/set', set_to), -32600, 'referee')
+    other.end()
+    assert p.ask('thread/goal/get', {'threadId': thread})['result']['goal']['objective'] == 'first'
+    assert p.ask('thread/goal/set', {'threadId': thread, 'status': 'paused', 'objective': 'second'})['result']['goal']['objective'] == 'second'
+    p.end()
+
+
+@scene(FINE)
+def changes_from_a_terminal_in_a_row(stage):
+    """Every change once and in order, for an editor and the clients of a server."""
+    p = editor(stage)
+    session = p.open()
+    p.answer(p.prompt(session, 'hello'))
+    env = {'PATH': os.environ['PATH'], 'HOME': stage, 'TMPDIR': stage}
+    p.answer(p.prompt(session, '/goal set it up'))
+    for n in range(3):
+        subprocess.run([TENAX, 'goal', 'edit', '--session', session, f'it is {n}'], env=env, cwd=p.dir, check=True,
+                       stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+    found = []
+    while not found or found[-1] != 'it is 2':
+        goal = update_of(p.message()).get('_meta', {}).get('tenax', {}).get('goal')
+        if goal and found[-1:] != [goal['objective']]:
+            found.append(goal['objective'])
+    assert found[-3:] == ['it is 0', 'it is 1', 'it is 2'] and len(found) == len(set(found)), found
+    p.end()
+
+
 def main():
     for fn, model in SCENES:
         if len(sys.argv) > 2 and fn.__name__ not in sys.argv[2:]:

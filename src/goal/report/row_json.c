@@ -4,7 +4,6 @@
 #include "goal/report/row_json.h"
 
 #include "json/jw.h"
-#include "store/goals/goals.h"
 
 void goal_row_write_limit(struct jw *w, const char *key, int64_t limit)
 {
@@ -70,4 +69,30 @@ void goal_row_write(const struct store_goal *g, struct jw *w)
     write_raw(w, "options", g->options);
     jw_ki64(w, "created_at_ms", g->created_at_ms);
     jw_ki64(w, "updated_at_ms", g->updated_at_ms);
+}
+
+const char *goal_row_thread_status(enum goal_status status)
+{
+    static const char *const names[] = {
+        [GOAL_ACTIVE] = "active",
+        [GOAL_PAUSED] = "paused",
+        [GOAL_BLOCKED] = "blocked",
+        [GOAL_USAGE_LIMITED] = "usageLimited",
+        [GOAL_BUDGET_LIMITED] = "budgetLimited",
+        [GOAL_COMPLETE] = "complete",
+    };
+
+    return names[status];
+}
+
+void goal_row_write_thread(const struct store_goal *g, struct str objective, struct jw *w)
+{
+    jw_kstr(w, "threadId", g->thread_id);
+    jw_kstr(w, "objective", objective);
+    jw_kcstr(w, "status", goal_row_thread_status(g->status));
+    goal_row_write_limit(w, "tokenBudget", g->token_budget);
+    jw_ki64(w, "tokensUsed", g->tokens_used);
+    jw_ki64(w, "timeUsedSeconds", g->time_used_seconds);
+    jw_ki64(w, "createdAt", g->created_at_ms / 1000);
+    jw_ki64(w, "updatedAt", g->updated_at_ms / 1000);
 }

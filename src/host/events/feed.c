@@ -362,6 +362,30 @@ void observer_free(struct observer *o)
     mem_freep(&o);
 }
 
+/* Index of the next event it shows; len if there is none. The gate is held. */
+static size_t observer_at(const struct observer *o)
+{
+    const struct feed *f = o->feed;
+    size_t at = feed_find(f, o->next);
+
+    while (at < f->len && !observer_shows(o, *feed_at(f, at)))
+        at++;
+    return at;
+}
+
+bool observer_has_before(struct observer *o, uint64_t seq)
+{
+    struct feed *f = o->feed;
+    bool has;
+    size_t at;
+
+    gate_take(&f->gate);
+    at = observer_at(o);
+    has = !o->dropped && at < f->len && (*feed_at(f, at))->seq < seq;
+    gate_give(&f->gate);
+    return has;
+}
+
 enum observed observer_take(struct observer *o, struct event **ret_event, uint64_t *ret_seq)
 {
     struct feed *f = o->feed;
@@ -369,9 +393,7 @@ enum observed observer_take(struct observer *o, struct event **ret_event, uint64
     size_t at;
 
     gate_take(&f->gate);
-    at = feed_find(f, o->next);
-    while (at < f->len && !observer_shows(o, *feed_at(f, at)))
-        at++;
+    at = observer_at(o);
     if (o->dropped) {
         *ret_seq = o->next - 1;
         what = OBSERVED_DROPPED;

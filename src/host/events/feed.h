@@ -68,4 +68,6 @@ enum observed {
     OBSERVED_GAP,     /* `from` is too old; events continue at *ret_seq */
     OBSERVED_DROPPED, /* fell behind; *ret_seq is the last number it got. Nothing more follows */
 };
+/* The next event has a lower number than this. */
+bool observer_has_before(struct observer *o, uint64_t seq);
 enum observed observer_take(struct observer *o, struct event **ret_event, uint64_t *ret_seq);

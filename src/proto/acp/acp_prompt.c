@@ -309,7 +309,6 @@ void acp_prompt_turn_done(struct acp_view *v, const struct event *e)
     const char *reason = stop_reason(r);
 
     v->in_turn = false;
-    acp_say_goal(v);
     acp_say_title(v);
     if (!p) {
         acp_say_state(v, /*is_running=*/false);

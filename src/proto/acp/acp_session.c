@@ -52,6 +52,7 @@ static void write_opened(struct acp_view *v, enum acp_open how, struct buf *ret)
 static void answer_opened(struct acp_view *v, struct rpc_call *call, enum acp_open how)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(ACP_MAX_TEXT);
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(ACP_MAX_TEXT);
     struct strv *notes = &v->view->live->notes;
     struct jw w;
 
@@ -64,7 +65,8 @@ static void answer_opened(struct acp_view *v, struct rpc_call *call, enum acp_op
     for (size_t i = 0; i < notes->len; i++)
         acp_say_notice(v, "warning", str_of(notes->ptr[i]));
     strv_clear(notes);
-    acp_say_goal(v);
+    v->goal_from = view_goal(v->view->live, &goal);
+    acp_say_goal(v, buf_str(&goal));
     v->view->is_held = false;
     view_pump(v->view);
 }

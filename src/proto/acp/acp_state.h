@@ -76,6 +76,7 @@ struct acp_view {
     bool is_running; /* as last reported to the client */
     struct buf user; /* uuid of the input that was heard last */
     struct buf goal, options, mode, title;
+    uint64_t goal_from;      /* number of the first event whose goal has not been said */
     struct acp_files *files; /* NULL: the editor has none to lend */
 };
 
@@ -103,7 +104,8 @@ void acp_event(struct client_view *view, const struct event *e);
  * it again. Another replay shows all of it again. */
 void acp_replay(struct acp_view *v, struct event *const *events, size_t count);
 void acp_say_notice(struct acp_view *v, const char *severity, struct str text);
-void acp_say_goal(struct acp_view *v);
+/* json: as of EVENT_GOAL; each state of it is said once. */
+void acp_say_goal(struct acp_view *v, struct str json);
 void acp_say_state(struct acp_view *v, bool is_running);
 void acp_say_title(struct acp_view *v);
 

@@ -11,7 +11,6 @@
 #include "host/host.h"
 #include "json/json.h"
 #include "proto/acp/acp_state.h"
-#include "proto/thread_goal.h"
 
 struct jw *acp_begin(struct acp_update *u, struct acp_view *v, const char *kind)
 {
@@ -103,28 +102,30 @@ void acp_say_title(struct acp_view *v)
     acp_end(&u);
 }
 
-/* Each state of it once. */
-void acp_say_goal(struct acp_view *v)
+void acp_say_goal(struct acp_view *v, struct str json)
 {
-    CLEANUP(buf_release) struct buf goal = BUF_INIT(ACP_MAX_TEXT);
     struct acp_update u;
     struct jw *w;
 
-    thread_goal_write(host_goal(v->view->live->host), &goal);
-    if (str_eq(buf_str(&goal), buf_str(&v->goal)) ||
-        (!v->goal.len && str_is(buf_str(&goal), "null")))
+    if (str_eq(json, buf_str(&v->goal)) || (!v->goal.len && str_is(json, "null")))
         return;
     buf_clear(&v->goal);
-    buf_add(&v->goal, buf_str(&goal));
+    buf_add(&v->goal, json);
     w = acp_begin(&u, v, "session_info_update");
     jw_key(w, "_meta");
     jw_object(w);
     jw_key(w, "tenax");
     jw_object(w);
-    jw_kraw(w, "goal", buf_str(&goal));
+    jw_kraw(w, "goal", json);
     jw_object_end(w);
     jw_object_end(w);
     acp_end(&u);
+}
+
+static void say_goal_of(struct acp_view *v, const struct event *e)
+{
+    if (e->seq >= v->goal_from)
+        acp_say_goal(v, e->data);
 }
 
 /* What becomes of it, in a line: a notice, or a short message where the client has none. */
@@ -136,7 +137,7 @@ static void say_goal_event(struct acp_view *v, const struct event *e)
     enum told_tone tone;
 
     (void)json_parse(&arena, e->json, &data, /*ret_info=*/NULL, /*err=*/NULL);
-    acp_say_goal(v);
+    say_goal_of(v, e);
     if (!goal_told(e->name, data, &text, &tone))
         return;
     if (v->acp->notices) {
@@ -248,7 +249,6 @@ static void on_command(struct acp_view *v, const struct event *e)
     if (text.len)
         buf_addc(&text, '\n');
     say_chunk(v, "agent_message_chunk", str_of(e->uuid), buf_str(&text));
-    acp_say_goal(v);
     acp_say_options(v);
     acp_prompt_command(v, e);
 }
@@ -329,7 +329,8 @@ void acp_event(struct client_view *view, const struct event *e)
         say_goal_event(v, e);
         break;
     case EVENT_ACTIVE_GOAL:
-        acp_say_goal(v);
+    case EVENT_GOAL_ROW:
+        say_goal_of(v, e);
         break;
     case EVENT_COMMAND:
         on_command(v, e);

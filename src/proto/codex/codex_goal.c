@@ -13,58 +13,82 @@
 #include "conf/conf.h"
 #include "goal/argument/argument.h"
 #include "goal/goal.h"
+#include "goal/report/row_json.h"
+#include "host/events/feed.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "proto/codex/codex_state.h"
-#include "proto/thread_goal.h"
 #include "store/goals/goals.h"
 #include "store/index.h"
 #include "sync/cancel.h"
 
 /* ---- Told ---- */
 
-static void goal_now(struct host *h, struct buf *ret)
+void codex_bare_goal(struct str thread, struct buf *ret)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct store_goal row;
+    const struct json *goal = NULL;
     struct jw w;
 
     jw_init(&w, ret, JW_CLEAN);
-    if (!host_goal(h) || goal_get(host_goal(h), &arena, &row, /*err=*/NULL) <= 0) {
+    (void)json_parse(&arena, thread, &goal, /*ret_info=*/NULL, /*err=*/NULL);
+    if (!json_is(goal, JSON_OBJECT)) {
         jw_null(&w);
         return;
     }
     jw_object(&w);
-    thread_goal_write_row(host_goal(h), &row, &w);
+    JSON_EACH(goal, m) {
+        if (str_is_word_of(json_key(m), "phase iterations lastReason"))
+            continue;
+        jw_key_str(&w, json_key(m));
+        jw_json(&w, m);
+    }
     jw_object_end(&w);
 }
 
-void codex_say_goal(struct codex_view *v, struct str turn)
+/* It differs from the last report, or is reported anyway. */
+static void say_goal(struct codex_view *v, struct str goal, struct str turn)
 {
-    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
     struct codex_note n;
-    bool is_none;
     struct jw *w;
 
-    goal_now(v->view->live->host, &goal);
-    is_none = str_is(buf_str(&goal), "null");
-    if (str_eq(buf_str(&goal), buf_str(&v->goal)) || (is_none && !v->goal.len))
-        return;
-    buf_clear(&v->goal);
-    if (is_none) {
-        (void)codex_begin(&n, v, "thread/goal/cleared");
-        codex_end(&n);
+    if (str_is(goal, "null")) {
+        if (v->goal.len) {
+            buf_clear(&v->goal);
+            (void)codex_begin(&n, v, "thread/goal/cleared");
+            codex_end(&n);
+        }
         return;
     }
-    buf_add(&v->goal, buf_str(&goal));
+    buf_clear(&v->goal);
+    buf_add(&v->goal, goal);
     w = codex_begin(&n, v, "thread/goal/updated");
     jw_key(w, "turnId");
     if (turn.len)
         jw_str(w, turn);
     else
         jw_null(w);
-    jw_kraw(w, "goal", buf_str(&goal));
+    jw_kraw(w, "goal", goal);
     codex_end(&n);
+}
+
+void codex_goal_event(struct codex_view *v, const struct event *e, struct str turn)
+{
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
+
+    codex_bare_goal(e->data, &goal);
+    if (e->seq >= v->goal_from && !str_eq(buf_str(&goal), buf_str(&v->goal)))
+        say_goal(v, buf_str(&goal), turn);
+}
+
+void codex_goal_opened(struct codex_view *v)
+{
+    CLEANUP(buf_release) struct buf thread = BUF_INIT(CODEX_MAX_TEXT);
+    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
+
+    v->goal_from = view_goal(v->view->live, &thread);
+    codex_bare_goal(buf_str(&thread), &goal);
+    say_goal(v, buf_str(&goal), STR(""));
 }
 
 /* ---- Changed ---- */
@@ -72,50 +96,59 @@ void codex_say_goal(struct codex_view *v, struct str turn)
 struct goal_chore {
     struct call_chore base;
     char session[ID_UUID_LEN + 1];
-    bool clears;
-    bool cleared; /* there was one */
+    bool cleared;        /* there was one */
+    bool begins;         /* a turn begins by itself */
+    uint64_t from, next; /* numbers of the events that it has caused: from <= number < next */
+    struct buf goal;     /* as the answer has it */
 };
 
-/* All clients that see the thread get a set, also of one that changed nothing. */
-static void say_to_all(struct client *c, void *arg)
+/* What happened before the change is reported before its answer. */
+static void say_before(struct client *c, void *arg)
 {
-    struct client_view *view = client_view(c, str_of(arg));
+    struct goal_chore *g = arg;
+    struct client_view *view = client_view(c, str_of(g->session));
+
+    if (view)
+        view_pump_before(view, g->from);
+}
+
+/* All clients that see the thread get a set, also one that changed nothing. */
+static void say_set(struct client *c, void *arg)
+{
+    struct goal_chore *g = arg;
+    struct client_view *view = client_view(c, str_of(g->session));
     struct codex_view *v = view ? codex_view_of(view) : NULL;
 
     if (!v)
         return;
-    if (v->goal.len)
-        buf_clear(&v->goal);
-    codex_say_goal(v, STR(""));
-    view->is_held = false;
-    view_pump(view);
+    say_goal(v, buf_str(&g->goal), STR(""));
+    if (v->goal_from < g->next)
+        v->goal_from = g->next;
 }
 
-static void say_cleared(struct client *c, void *arg)
-{
-    struct client_view *view = client_view(c, str_of(arg));
-
-    if (!view)
-        return;
-    codex_say_goal(codex_view_of(view), STR(""));
-    view->is_held = false;
-    view_pump(view);
-}
-
-static void hold(struct client *c, void *arg)
+static void pump(struct client *c, void *arg)
 {
     struct client_view *view = client_view(c, str_of(arg));
 
     if (view)
-        view->is_held = true; /* the answer comes before what it changes */
+        view_pump(view);
+}
+
+static void let_go(struct goal_chore *g)
+{
+    g->base.live->holds--;
+    client_each(g->base.client, pump, g->session);
+    live_close_unused(g->base.live, g->begins);
 }
 
 static void goal_answer(struct call_chore *c)
 {
     struct goal_chore *g = (struct goal_chore *)c;
 
+    client_each(c->client, say_before, g);
     rpc_answer(TAKE_PTR(c->call), buf_str(&c->result));
-    client_each(c->client, g->clears ? say_cleared : say_to_all, g->session);
+    client_each(c->client, say_set, g);
+    let_go(g);
 }
 
 static void goal_failed(struct call_chore *c)
@@ -123,7 +156,12 @@ static void goal_failed(struct call_chore *c)
     struct goal_chore *g = (struct goal_chore *)c;
 
     rpc_refuse(TAKE_PTR(c->call), codex_code(&c->err), str_of(c->err.text), STR(""));
-    client_each(c->client, say_cleared, g->session);
+    let_go(g);
+}
+
+static void goal_release(struct call_chore *c)
+{
+    buf_release(&((struct goal_chore *)c)->goal);
 }
 
 static int goal_apply(struct call_chore *c, struct goal_argument *what, bool *io_turn,
@@ -163,9 +201,10 @@ static int set_budget(struct call_chore *c, bool *io_turn, struct err *err)
     return goal_apply(c, &what, io_turn, err);
 }
 
-int codex_check_status(struct str status, struct err *err)
+int codex_check_status(struct str status, const struct store_goal *now, struct err *err)
 {
-    if (str_is(status, "active") || str_is(status, "paused"))
+    if (!status.len || str_is_word_of(status, "active paused") ||
+        (now && str_is(status, goal_row_thread_status(now->status))))
         return 0;
     return err_set(err, ERR_DENIED,
                    "a client can set a goal to active or paused; whether it is %.*s is the "
@@ -178,10 +217,8 @@ static int set_status(struct call_chore *c, enum goal_status now, bool *io_turn,
     CLEANUP(goal_argument_release) struct goal_argument what = GOAL_ARGUMENT_INIT;
     struct str status = json_get_str(c->call->params, "status");
 
-    if (str_is(status, thread_goal_status(now)))
+    if (str_is(status, goal_row_thread_status(now)) || !str_is_word_of(status, "active paused"))
         return 0;
-    if (codex_check_status(status, err) < 0)
-        return -1;
     what.verb = str_is(status, "active") ? GOAL_RESUME : GOAL_PAUSE;
     return goal_apply(c, &what, io_turn, err);
 }
@@ -198,32 +235,41 @@ static int goal_set(struct call_chore *c, struct err *err)
     if (!exists && !json_get(p, "objective"))
         return err_set(err, ERR_NOT_FOUND, "cannot update goal for thread %s: no goal exists",
                        c->live->id);
+    /* First: a request that is refused changes nothing. */
+    if (codex_check_status(json_get_str(p, "status"), exists ? &row : NULL, err) < 0)
+        return -1;
     if (json_get(p, "objective") && set_objective(c, exists, &turn, err) < 0)
         return -1;
     if (exists && json_get(p, "tokenBudget") && set_budget(c, &turn, err) < 0)
         return -1;
     if (goal_get(host_goal(h), &arena, &row, err) < 0)
         return -1;
-    if (json_get_str(p, "status").len && set_status(c, row.status, &turn, err) < 0)
+    if (set_status(c, row.status, &turn, err) < 0)
         return -1;
     host_write_goal(h);
     /* One that was set and paused at once begins no turn. */
     turn = turn && goal_get(host_goal(h), &arena, &row, err) > 0 && row.status == GOAL_ACTIVE;
+    ((struct goal_chore *)c)->begins = turn;
     return turn ? host_wake(h, err) : 0;
+}
+
+static void keep_goal(struct goal_chore *g)
+{
+    CLEANUP(buf_release) struct buf thread = BUF_INIT(CODEX_MAX_TEXT);
+
+    g->next = view_goal(g->base.live, &thread);
+    codex_bare_goal(buf_str(&thread), &g->goal);
 }
 
 static void set_run(struct call_chore *c)
 {
-    CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
-    struct jw w;
+    struct goal_chore *g = (struct goal_chore *)c;
 
+    g->from = feed_next(host_feed(c->live->host));
     if (goal_set(c, &c->err) < 0)
         return;
-    goal_now(c->live->host, &goal);
-    jw_init(&w, &c->result, JW_CLEAN);
-    jw_object(&w);
-    jw_kraw(&w, "goal", buf_str(&goal));
-    jw_object_end(&w);
+    keep_goal(g);
+    buf_addf(&c->result, "{\"goal\":%s}", buf_cstr(&g->goal));
 }
 
 static void clear_run(struct call_chore *c)
@@ -235,10 +281,12 @@ static void clear_run(struct call_chore *c)
     bool turn = false;
 
     what.verb = GOAL_CLEAR;
+    g->from = feed_next(host_feed(c->live->host));
     g->cleared = goal_get(host_goal(c->live->host), &arena, &row, &c->err) > 0;
     if (g->cleared && goal_apply(c, &what, &turn, &c->err) < 0)
         return;
     host_write_goal(c->live->host);
+    keep_goal(g);
     buf_addf(&c->result, "{\"cleared\":%s}", g->cleared ? "true" : "false");
 }
 
@@ -272,12 +320,13 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
     } else if (!host_goal(live->host)) {
         rpc_refusef(o->call, RPC_REQUEST, "goals feature is disabled");
     } else {
-        client_each(c, hold, live->id);
+        live->holds++; /* the answer comes before what it changes */
         g = call_chore_new(sizeof(*g), c, o->call, live, o->run);
         memcpy(g->session, live->id, sizeof(g->session));
-        g->clears = o->run == clear_run;
+        buf_init(&g->goal, CODEX_MAX_TEXT);
         g->base.answer = goal_answer;
         g->base.failed = goal_failed;
+        g->base.release = goal_release;
         call_chore_start(g);
     }
     client_unref(c);
@@ -308,7 +357,7 @@ static size_t code_points(struct str s)
 static bool is_status(struct str status)
 {
     for (int s = 0; s < GOAL_STATUS_COUNT; s++) {
-        if (str_is(status, thread_goal_status(s)))
+        if (str_is(status, goal_row_thread_status(s)))
             return true;
     }
     return false;
@@ -380,7 +429,7 @@ static int goal_read(struct call_chore *c, struct err *err)
     jw_key(&w, "goal");
     if (r) {
         jw_object(&w);
-        thread_goal_write_row(/*g=*/NULL, &row, &w);
+        goal_row_write_thread(&row, row.objective, &w);
         jw_object_end(&w);
     } else {
         jw_null(&w);
@@ -396,6 +445,7 @@ static void read_run(struct call_chore *c)
 
 void codex_goal_get(struct codex *a, struct rpc_call *call)
 {
+    CLEANUP(buf_release) struct buf thread = BUF_INIT(CODEX_MAX_TEXT);
     CLEANUP(buf_release) struct buf goal = BUF_INIT(CODEX_MAX_TEXT);
     CLEANUP(buf_release) struct buf out = BUF_INIT(CODEX_MAX_TEXT);
     struct call_chore *c;
@@ -406,7 +456,8 @@ void codex_goal_get(struct codex *a, struct rpc_call *call)
         return;
     live = live_find(client_table(a->client), id);
     if (live) {
-        goal_now(live->host, &goal);
+        goal_thread_json(host_goal(live->host), &thread);
+        codex_bare_goal(buf_str(&thread), &goal);
         buf_addf(&out, "{\"goal\":%s}", buf_cstr(&goal));
         rpc_answer(call, buf_str(&out));
         return;

@@ -8,10 +8,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf.h"
+#include "goal/report/row_json.h"
 #include "host/socket/socket_call.h"
 #include "json/json.h"
 #include "proto/codex/codex_state.h"
-#include "proto/thread_goal.h"
 #include "store/goals/goals.h"
 #include "store/hold.h"
 #include "store/store.h"
@@ -80,10 +80,8 @@ static int ask_status(const struct call_chore *c, const struct holder *holder, e
 {
     struct str status = json_get_str(c->call->params, "status");
 
-    if (str_is(status, thread_goal_status(now)))
+    if (str_is(status, goal_row_thread_status(now)) || !str_is_word_of(status, "active paused"))
         return 0;
-    if (codex_check_status(status, err) < 0)
-        return -1;
     return ask(c, holder, str_is(status, "active") ? STR("resume") : STR("pause"), err);
 }
 
@@ -108,15 +106,18 @@ static int change(struct elsewhere *e, const struct holder *holder, struct store
     if (!exists && !json_get(p, "objective"))
         return err_set(err, ERR_NOT_FOUND, "cannot update goal for thread %.*s: no goal exists",
                        STR_ARG(id));
+    /* First: a request that is refused changes nothing. */
+    if (codex_check_status(json_get_str(p, "status"), exists ? &row : NULL, err) < 0)
+        return -1;
     if ((json_get(p, "objective") && ask_objective(c, holder, exists, err) < 0) ||
         (exists && json_get(p, "tokenBudget") && ask_budget(c, holder, err) < 0) ||
         store_goal_get(store, id, &arena, &row, cancel, err) < 0 ||
-        (json_get_str(p, "status").len && ask_status(c, holder, row.status, err) < 0) ||
+        ask_status(c, holder, row.status, err) < 0 ||
         store_goal_get(store, id, &arena, &row, cancel, err) < 0)
         return -1;
     jw_init(&w, &e->goal, JW_CLEAN);
     jw_object(&w);
-    thread_goal_write_row(/*g=*/NULL, &row, &w);
+    goal_row_write_thread(&row, row.objective, &w);
     jw_object_end(&w);
     return 0;
 }

@@ -26,6 +26,7 @@
 struct codex_asked;
 struct event;
 struct json;
+struct store_goal;
 
 #define CODEX_MAX_TEXT ((size_t)64 << 20)
 #define CODEX_MAX_LEFT 1000
@@ -48,6 +49,7 @@ struct codex_view {
     VEC(struct codex_asked *) asked;
     struct buf status;  /* as last reported */
     struct buf goal;    /* the same, JSON; empty: none reported yet */
+    uint64_t goal_from; /* number of the first event whose goal is not reported by an answer */
     struct buf started; /* id of a turn that was answered for and has not begun; or empty */
     bool is_waiting_for_approval, is_waiting_for_input;
     bool denies_asks; /* approvalPolicy "never" */
@@ -129,11 +131,16 @@ void codex_asks_refuse(struct codex_view *v);
 void codex_goal_set(struct codex *a, struct rpc_call *call);
 void codex_goal_get(struct codex *a, struct rpc_call *call);
 void codex_goal_clear(struct codex *a, struct rpc_call *call);
-/* If it differs from the last report. turn: of the change, or empty. */
-void codex_say_goal(struct codex_view *v, struct str turn);
+/* A goal that an event has, if it differs from the last report. turn: of the change, or empty. */
+void codex_goal_event(struct codex_view *v, const struct event *e, struct str turn);
+/* Of a thread that was opened. */
+void codex_goal_opened(struct codex_view *v);
+/* thread: JSON as of goal_thread_json(); without what only tenax has. */
+void codex_bare_goal(struct str thread, struct buf *ret);
 
-/* A client may set this status: -1 and the reason. */
-int codex_check_status(struct str status, struct err *err);
+/* Whether a client may set this status, or it is the goal's already (now; NULL: there is none).
+ * Empty: none is set. */
+int codex_check_status(struct str status, const struct store_goal *now, struct err *err);
 
 /* ---- codex_goal_elsewhere.c ---- */
 

@@ -449,7 +449,7 @@ static void opened_answer(struct call_chore *c)
                            "grant permissions are left out (tenax trust add)"));
     view->is_held = false;
     codex_say_status(v);
-    codex_say_goal(v, STR(""));
+    codex_goal_opened(v);
     view_pump(view);
 }
 

@@ -280,11 +280,8 @@ void codex_event(struct client_view *view, const struct event *e)
 
     if (is_main && e->kind == EVENT_TURN_STARTED)
         v->in_turn = true;
-    if (is_main && e->kind == EVENT_TURN_DONE) {
-        /* The goal's last state, then the thread's, then the turn's. */
-        codex_say_goal(v, turn_id(v));
+    if (is_main && e->kind == EVENT_TURN_DONE)
         v->in_turn = false;
-    }
     if (is_main && e->kind == EVENT_STEP_STARTED)
         say_usage(v);
     if (is_main && e->kind == EVENT_TOOL_STARTED && str_is(e->name, "TodoWrite"))
@@ -312,7 +309,8 @@ void codex_event(struct client_view *view, const struct event *e)
         break;
     case EVENT_GOAL:
     case EVENT_ACTIVE_GOAL:
-        codex_say_goal(v, turn_id(v));
+    case EVENT_GOAL_ROW:
+        codex_goal_event(v, e, turn_id(v));
         break;
     case EVENT_TURN_DONE:
         if (is_main)

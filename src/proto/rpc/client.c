@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "goal/goal.h"
 #include "host/asks.h"
 #include "host/events/feed.h"
 #include "host/socket/server.h"
@@ -23,6 +24,7 @@
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
+#define VIEW_GOAL_TRIES 100
 #define CLIENT_LAST_MS 1500 /* for pending answers once the input has ended */
 
 struct service {
@@ -136,9 +138,37 @@ static void view_put_asks(struct client_view *v)
     v->put.len = 0;
 }
 
+uint64_t view_goal(struct live *l, struct buf *ret)
+{
+    struct feed *feed = host_feed(l->host);
+
+    for (int tries = 0;; tries++) {
+        uint64_t next = feed_next(feed);
+
+        buf_clear(ret);
+        goal_thread_json(host_goal(l->host), ret);
+        /* Something has happened meanwhile: is it older than the goal or newer? */
+        if (feed_next(feed) == next || tries == VIEW_GOAL_TRIES)
+            return next;
+    }
+}
+
+void view_pump_before(struct client_view *v, uint64_t seq)
+{
+    while (observer_has_before(v->observer, seq)) {
+        struct event *e = NULL;
+        uint64_t at;
+
+        if (observer_take(v->observer, &e, &at) != OBSERVED_EVENT)
+            continue;
+        protocol_of(v->client)->event(v, e);
+        event_unref(e);
+    }
+}
+
 void view_pump(struct client_view *v)
 {
-    while (!v->is_held && server_conn_unsent(v->client->conn) < SERVER_BUSY) {
+    while (!v->is_held && !v->live->holds && server_conn_unsent(v->client->conn) < SERVER_BUSY) {
         struct event *e = NULL;
         uint64_t seq;
 

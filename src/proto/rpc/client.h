@@ -76,7 +76,7 @@ struct client_view {
     struct ask_front *front;
     VEC(struct ask_mail *) put; /* asks that wait until the events before them were seen */
     VEC(struct view_ask) asked;
-    bool is_held; /* events wait until the protocol lets them through */
+    bool is_held; /* events wait until the protocol lets them through; see also live->holds */
     void *own;    /* the protocol's */
 };
 
@@ -104,6 +104,11 @@ void client_each(const struct client *c, void (*fn)(struct client *c, void *arg)
 struct client_view *view_new(struct client *c, struct live *l, uint64_t from);
 void view_free(struct client_view *v);
 void view_pump(struct client_view *v);
+/* The same, only events with a lower number, also of one that is held. */
+void view_pump_before(struct client_view *v, uint64_t seq);
+/* The session's goal as it is now (goal_thread_json()), and the number of the next event: the goal
+ * of all earlier ones is older. Any thread. */
+uint64_t view_goal(struct live *l, struct buf *ret);
 /* The client was sent a request about this ask. */
 void view_asked(struct client_view *v, uint64_t id, int64_t request);
 /* The ask of an answered request; 0: it is over. It is no longer pending. */
