@@ -23,7 +23,7 @@ const struct command cmd_agents = {
             .name = "agents",
             .args = "[list | show NAME | check [FILE]]",
             .words = "list show check",
-            .summary = "List the types of agents of this folder, show one, or check their files",
+            .summary = "List, show or check types of agents",
             .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_AGENTS, OPT_COUNT},
         },
     .run = agents_run,

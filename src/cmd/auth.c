@@ -28,8 +28,8 @@ const struct command cmd_auth = {
             .args = "login [PROVIDER] | status | logout PROVIDER",
             .words = "login status logout",
             .only_words = true,
-            .summary =
-                "Store an API key in a private file, say which keys there are, or forget one",
+            .summary = "Store, list or delete API keys",
+            .details = "Keys are stored in a private file.",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
         },
     .run = auth_run,

@@ -21,8 +21,8 @@ const struct command cmd_acp = {
     .usage =
         {
             .name = "acp",
-            .summary = "Serve an editor that speaks the Agent Client Protocol, over standard input "
-                       "and output",
+            .summary = "Serve editors (Agent Client Protocol)",
+            .details = "Speaks the protocol on standard input and output.",
             .options = (const enum option_id[]){OPT_MODEL,
                                                 OPT_FALLBACK_MODEL,
                                                 OPT_EFFORT,
@@ -52,8 +52,8 @@ const struct command cmd_app_server = {
     .usage =
         {
             .name = "app-server",
-            .summary = "Serve programs that speak the app-server protocol of Codex, over standard "
-                       "input and output or a unix socket",
+            .summary = "Serve clients of the Codex app-server protocol",
+            .details = "Speaks the protocol on standard input and output, or on a unix socket.",
             .options = (const enum option_id[]){OPT_LISTEN,
                                                 OPT_STDIO,
                                                 OPT_MODEL,

@@ -31,9 +31,10 @@ const struct command cmd_config = {
             .args = "[list] | get KEY | set KEY VALUE... | unset KEY | path",
             .words = "list get set unset path",
             .only_words = true,
-            .summary = "Show settings and where each comes from; change one in your own file (or "
-                       "the project's, --project, or yours for this project, --local); list the "
-                       "files",
+            .summary = "Show or change settings",
+            .details =
+                "list shows where each value comes from. set and unset change your own file, with "
+                "--project the project's, and with --local yours for this project.",
             .options = (const enum option_id[]){OPT_USER, OPT_PROJECT, OPT_LOCAL, OPT_JSON,
                                                 OPT_SETTINGS, OPT_SETTING_SOURCES, OPT_COUNT},
         },

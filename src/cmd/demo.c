@@ -26,7 +26,7 @@ const struct command cmd_demo = {
     .usage =
         {
             .name = "demo",
-            .summary = "Watch a goal being worked for: offline, no key needed",
+            .summary = "Watch a goal being met, offline and without a key",
         },
     .run = demo_run,
 };

@@ -15,7 +15,7 @@ const struct command cmd_doctor = {
     .usage =
         {
             .name = "doctor",
-            .summary = "Check libraries, kernel, settings, key and whether the provider answers",
+            .summary = "Check the installation, settings and provider",
             .options = (const enum option_id[]){OPT_MODEL, OPT_JSON, OPT_COUNT},
         },
     .run = run,

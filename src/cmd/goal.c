@@ -32,13 +32,14 @@ const struct command cmd_goal = {
                     "undo [yes] | verify [ID] | proof [ID]",
             .words = "status list pause resume clear edit budget check protect accept wait next "
                      "queue log report undo verify proof",
-            .summary = "Work until the condition holds, as checked by tenax itself, and exit: 0 "
-                       "complete, 10 blocked, 11 a limit reached, 12 no quota left, 13 paused; "
-                       "or show and change a session's goal. With --continue or --resume and "
-                       "no condition, continue the goal of that session. 'goal verify' runs the "
-                       "checks of a complete goal again in a clean room: 0 reproduced, 1 not; "
-                       "'goal proof --out FILE' packs what that takes for another machine. "
-                       "'goal -- WORDS' is always a condition",
+            .summary = "Work until a condition holds, and prove it",
+            .details =
+                "tenax checks the condition itself and exits with 0 (complete), 10 (blocked), 11 "
+                "(a limit was reached), 12 (no quota left) or 13 (paused). With --continue or "
+                "--resume and no condition, it continues the goal of that session. The other words "
+                "show or change a session's goal. 'goal verify' runs the checks of a complete goal "
+                "again in a clean room: 0 = reproduced, 1 = not. 'goal proof --out FILE' writes a "
+                "bundle that verifies the goal elsewhere. 'goal -- WORDS' is always a condition.",
             .options =
                 (const enum option_id[]){
                     OPT_CHECK,

@@ -19,8 +19,8 @@ const struct command cmd_help = {
         {
             .name = "help",
             .args = "[COMMAND | slash]",
-            .summary = "Say what tenax, or one of its commands, can do; slash: what can be typed "
-                       "in a session",
+            .summary = "Show help for tenax or a command",
+            .details = "'help slash' lists what can be typed in a session.",
             .options = (const enum option_id[]){OPT_FORMAT, OPT_COUNT},
         },
     .run = help_run,
@@ -30,7 +30,8 @@ const struct command cmd_man = {
     .usage =
         {
             .name = "man",
-            .summary = "Print the manual page: tenax man | man -l -",
+            .summary = "Print the manual page",
+            .details = "Read it with: tenax man | man -l -",
         },
     .run = man_run,
 };
@@ -41,7 +42,7 @@ const struct command cmd_completion = {
             .name = "completion",
             .args = "bash|zsh|fish",
             .words = "bash zsh fish",
-            .summary = "Print a completion script for this shell",
+            .summary = "Print a shell completion script",
         },
     .run = completion_run,
 };

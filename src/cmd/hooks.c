@@ -27,8 +27,9 @@ const struct command cmd_hooks = {
             .args = "[list]",
             .words = "list",
             .only_words = true,
-            .summary = "List the hooks of this folder: event, matcher, what runs, where it is "
-                       "written, and whether it runs",
+            .summary = "List the hooks that apply in this folder",
+            .details =
+                "Shows event, matcher, what runs, where it is configured, and whether it runs.",
             .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_COUNT},
         },
     .run = hooks_list,

@@ -37,9 +37,9 @@ const struct command cmd_mcp = {
                     "call NAME TOOL [JSON] | login NAME | logout NAME | serve",
             .words =
                 "list get add add-json remove enable disable approve tools call login logout serve",
-            .summary = "Show, add, remove and try MCP servers. Tools of a server and a call of one "
-                       "need no model; with --url the server need not be configured. serve offers "
-                       "the tools of tenax to other programs",
+            .summary = "Manage and try MCP servers; serve tenax's tools",
+            .details = "tools and call need no model; with --url the server need not be "
+                       "configured. serve offers the tools of tenax to other programs.",
             .options = (const enum option_id[]){OPT_SCOPE,
                                                 OPT_TRANSPORT,
                                                 OPT_ENV,

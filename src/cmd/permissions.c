@@ -29,8 +29,9 @@ const struct command cmd_permissions = {
             .args = "[list | check 'TOOL(...)' | check -- COMMAND]",
             .words = "list check",
             .only_words = true,
-            .summary = "List the permission rules of this folder and where they are written, or "
-                       "say which one decides on a call",
+            .summary = "List permission rules, or explain a decision",
+            .details = "list shows each rule with its file and line; check names the rule that "
+                       "decides about a call.",
             .options = (const enum option_id[]){OPT_JSON, OPT_TRUST, OPT_MANAGED_SETTINGS,
                                                 OPT_PERMISSION_MODE, OPT_ALLOWED_TOOLS,
                                                 OPT_DISALLOWED_TOOLS, OPT_ADD_DIR, OPT_COUNT},

@@ -26,8 +26,7 @@ const struct command cmd_plugin = {
                     "marketplace remove NAME | marketplace update [NAME]",
             .words = "list install uninstall remove enable disable update details validate "
                      "marketplace",
-            .summary = "Show, install, change and remove plugins and the marketplaces they come "
-                       "from",
+            .summary = "Manage plugins and marketplaces",
             .options = (const enum option_id[]){OPT_SCOPE, OPT_CONFIG_VALUE, OPT_YES, OPT_ALL,
                                                 OPT_AVAILABLE, OPT_KEEP_DATA, OPT_JSON, OPT_COUNT},
         },

@@ -34,9 +34,9 @@ const struct command cmd_rewind = {
         {
             .name = "rewind",
             .args = "[SESSION]",
-            .summary = "Go back to before a message of a session (the last one of this folder, "
-                       "unless named): its files, the conversation, or both; without --to, list "
-                       "the messages",
+            .summary = "Go back to before a message of a session",
+            .details = "Restores the files, the conversation, or both, in the given session or the "
+                       "newest one of this folder. Without --to it lists the messages.",
             .options = (const enum option_id[]){OPT_TO, OPT_CODE, OPT_CONVERSATION, OPT_BOTH,
                                                 OPT_DRY_RUN, OPT_FORCE, OPT_JSON, OPT_COUNT},
         },

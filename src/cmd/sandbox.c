@@ -38,8 +38,7 @@ const struct command cmd_sandbox = {
         {
             .name = "sandbox",
             .args = "[-- COMMAND ARGS...]",
-            .summary = "Show what commands are kept from in this folder, and by what; or run one "
-                       "inside",
+            .summary = "Show the sandbox of this folder, or run in it",
             .options = (const enum option_id[]){OPT_JSON, OPT_ADD_DIR, OPT_COUNT},
         },
     .run = sandbox_run,

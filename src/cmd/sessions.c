@@ -37,8 +37,8 @@ const struct command cmd_sessions = {
             .args = "list | show ID | export ID | rename ID TITLE | rm ID...",
             .words = "list show export rename rm",
             .only_words = true,
-            .summary = "List the sessions of this folder, look at one, export, name or remove it; "
-                       "ID is an id or its beginning, a title or a part of it, or a .jsonl file",
+            .summary = "List, show, export, rename or remove sessions",
+            .details = "ID is an id or its beginning, a title or a part of it, or a .jsonl file.",
             .options = (const enum option_id[]){OPT_ALL, OPT_OLDER_THAN, OPT_FORMAT, OPT_OUTPUT,
                                                 OPT_JSON, OPT_COUNT},
         },

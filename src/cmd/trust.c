@@ -27,9 +27,10 @@ const struct command cmd_trust = {
             .args = "[status | add | remove] [DIR] | list",
             .words = "status add remove list",
             .only_words = true,
-            .summary = "Trust a folder and all inside (this one, unless named): its settings may "
-                       "then run programs and give permissions; or take that back, or list such "
-                       "folders. Exit code of status: 0 trusted, 1 not",
+            .summary = "Show, grant or revoke trust in a folder",
+            .details = "Settings of a trusted folder, and of all folders in it, may run programs "
+                       "and grant permissions. DIR is this folder if omitted. 'trust status' exits "
+                       "with 0 (trusted) or 1 (not).",
             .options = (const enum option_id[]){OPT_JSON, OPT_COUNT},
         },
     .run = trust_run,

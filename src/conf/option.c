@@ -31,7 +31,8 @@ static const struct {
 
 static const struct option_group groups[] = {
 #define OPTION(id, name, letter, arg, flags, key, values, help)
-#define OPTION_GROUP(id, title) {OPT_##id, title},
+#define OPTION_GROUP(id, title) {OPT_##id, title, false},
+#define OPTION_COMMANDS(id, title) {OPT_##id, title, true},
 #include "conf/option.def"
 #undef OPTION
 };

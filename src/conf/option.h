@@ -50,6 +50,7 @@ struct option {
 struct option_group {
     enum option_id first;
     const char *title;
+    bool of_commands; /* only subcommands take them */
 };
 
 const struct option *option_table(void);                     /* OPT_COUNT rows */

@@ -14,6 +14,8 @@
 #include "conf/option.h"
 #include "unit.h"
 
+#define OPTION_MAX_HELP 56 /* what fits beside the names in 80 columns, and a bit */
+
 #define MAX_ARGV 12
 
 struct parse_case {
@@ -193,6 +195,8 @@ static void table(void **state)
             fail_msg("--%s: help is one sentence, capital letter, no full stop", o->name);
         if (!o->arg && (o->values || (o->flags & (OPTION_LIST | OPTION_MAYBE_ARG))))
             fail_msg("--%s is a switch and takes no values", o->name);
+        if (strlen(o->help) > OPTION_MAX_HELP || o->help[0] < 'A' || o->help[0] > 'Z')
+            fail_msg("the help of --%s is not a line that begins with a verb", o->name);
     }
 }
 

@@ -122,25 +122,35 @@ static void usage_option(struct buf *out, const struct option *o, size_t columns
     usage_row(out, buf_str(&left), buf_cstr(&right), columns);
 }
 
-/* command NULL: all that are not hidden. Groups without a row are left out. */
+/* The rows of one heading that are not hidden and that the command takes; NULL = any. */
+static void usage_group(struct buf *out, const struct usage_command *command,
+                        const struct option_group *group, size_t end, size_t columns)
+{
+    bool empty = true;
+
+    for (size_t i = group->first; i < end; i++) {
+        const struct option *o = &option_table()[i];
+
+        if ((o->flags & OPTION_HIDDEN) || (command && !usage_takes(command, o->id)))
+            continue;
+        if (empty)
+            buf_addf(out, "\n%s:\n", group->title);
+        empty = false;
+        usage_option(out, o, columns);
+    }
+}
+
+/* Of a command: first what only commands take. command NULL: what a session takes. */
 static void usage_options(struct buf *out, const struct usage_command *command, size_t columns)
 {
-    size_t group_count;
-    const struct option_group *groups = option_groups(&group_count);
+    size_t count;
+    const struct option_group *groups = option_groups(&count);
 
-    for (size_t g = 0; g < group_count; g++) {
-        size_t end = g + 1 < group_count ? groups[g + 1].first : OPT_COUNT;
-        bool empty = true;
-
-        for (size_t i = groups[g].first; i < end; i++) {
-            const struct option *o = &option_table()[i];
-
-            if ((o->flags & OPTION_HIDDEN) || (command && !usage_takes(command, o->id)))
-                continue;
-            if (empty)
-                buf_addf(out, "\n%s:\n", groups[g].title);
-            empty = false;
-            usage_option(out, o, columns);
+    for (int of_commands = command != NULL; of_commands >= 0; of_commands--) {
+        for (size_t g = 0; g < count; g++) {
+            if (groups[g].of_commands == (of_commands > 0))
+                usage_group(out, command, &groups[g],
+                            g + 1 < count ? groups[g + 1].first : OPT_COUNT, columns);
         }
     }
 }
@@ -157,11 +167,14 @@ void usage_help(const struct usage *u, const struct usage_command *command, unsi
 
     if (command) {
         CLEANUP(buf_release) struct buf line = BUF_INIT(4096);
+        CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
 
         buf_addf(&line, "Usage: tenax %s [OPTION]...%s%s", command->name, command->args ? " " : "",
                  command->args ? command->args : "");
         usage_wrap(out, buf_str(&line), 0, USAGE_ARGS, columns);
-        usage_wrap(out, str_of(command->summary), 0, 0, columns);
+        buf_addf(&text, "%s.%s%s", command->summary, command->details ? " " : "",
+                 command->details ? command->details : "");
+        usage_wrap(out, buf_str(&text), 0, 0, columns);
         usage_options(out, command, columns);
         return;
     }
@@ -173,17 +186,11 @@ void usage_help(const struct usage *u, const struct usage_command *command, unsi
                    "answer, then exit."),
                0, 0, columns);
     buf_adds(out, "\nCommands:\n");
-    for (size_t i = 0; i < u->count; i++) {
-        CLEANUP(buf_release) struct buf left = BUF_INIT(256);
-
-        buf_adds(&left, u->commands[i]->name);
-        if (u->commands[i]->args)
-            buf_addf(&left, " %s", u->commands[i]->args);
-        usage_row(out, buf_str(&left), u->commands[i]->summary, columns);
-    }
+    for (size_t i = 0; i < u->count; i++)
+        usage_row(out, str_of(u->commands[i]->name), u->commands[i]->summary, columns);
     usage_options(out, /*command=*/NULL, columns);
     buf_addc(out, '\n');
     usage_wrap(out,
-               STR("'tenax COMMAND --help' tells more about a command, 'man tenax' about all."), 0,
-               0, columns);
+               STR("'tenax COMMAND --help' shows the options of a command; 'man tenax' lists all."),
+               0, 0, columns);
 }

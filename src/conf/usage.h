@@ -22,7 +22,8 @@ struct usage_command {
     const char *args;    /* "login|logout|status [PROVIDER]", or NULL */
     const char *words;   /* "login logout status": possible next words, or NULL */
     bool only_words;     /* only these words are allowed */
-    const char *summary; /* one sentence, no full stop */
+    const char *summary; /* one line for the list of commands: "Store, list or delete API keys" */
+    const char *details; /* whole sentences, for the command's own help and the manual; or NULL */
     const enum option_id
         *options; /* options besides the common ones, terminated by OPT_COUNT; or NULL */
 };

@@ -158,6 +158,10 @@ static void man_commands(const struct usage *u, struct buf *out)
         buf_addc(out, '\n');
         man_text(out, command->summary);
         buf_adds(out, ".\n");
+        if (command->details) {
+            man_text(out, command->details);
+            buf_addc(out, '\n');
+        }
         if (!command->options || *command->options == OPT_COUNT)
             continue;
         buf_adds(out, "Takes\n");

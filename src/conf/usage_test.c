@@ -149,6 +149,18 @@ static void help_of_a_command(void **state)
     assert_false(str_has(buf_str(&out), STR("--print")));
 }
 
+/* Options that only subcommands take are listed by these only. */
+static bool is_of_commands(enum option_id id)
+{
+    size_t count;
+    const struct option_group *groups = option_groups(&count);
+    bool of_commands = false;
+
+    for (size_t i = 0; i < count && groups[i].first <= id; i++)
+        of_commands = groups[i].of_commands;
+    return of_commands;
+}
+
 /* A row that is added shows up everywhere. */
 static void nothing_is_forgotten(void **state)
 {
@@ -170,6 +182,20 @@ static void nothing_is_forgotten(void **state)
 
             if ((o->flags & OPTION_HIDDEN) && o->arg && k >= 2)
                 continue; /* a shell must know that a value follows */
+            if (k == 0 && is_of_commands(o->id) && !(o->flags & OPTION_HIDDEN)) {
+                const struct usage_command one = {.name = "one",
+                                                  .summary = "One",
+                                                  .options = (enum option_id[]){o->id, OPT_COUNT}};
+
+                buf_clear(&out);
+                usage_help(NULL, &one, 80, &out);
+                assert_true(str_has(buf_str(&out), str_of(o->name)));
+                buf_clear(&out);
+                usage_help(&usage, NULL, 80, &out);
+                buf_addf(&name, "--%s ", o->name);
+                assert_false(str_has(buf_str(&out), buf_str(&name)));
+                continue;
+            }
             /* A hidden one's name may be a word of some text. */
             if (o->flags & OPTION_HIDDEN)
                 buf_adds(&name, k == 1 ? "\\-\\-" : k == 4 ? "-l " : "--");
