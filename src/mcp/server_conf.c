@@ -20,6 +20,7 @@
 #include "conf/plugin.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "mcp/url_rule.h"
 #include "net/net.h"
 
 const char *mcp_scope_name(enum mcp_scope s)
@@ -405,22 +406,7 @@ static bool policy_matches(const struct json *rule, const struct mcp_server *s)
         }
         return s->type == MCP_STDIO && i == s->argv.len;
     }
-    if (url.len && s->url) {
-        struct str rest = str_of(s->url);
-        struct str part;
-        bool first = true;
-
-        while (str_cut(&url, '*', &part)) {
-            size_t at = first ? (str_starts(rest, part) ? 0 : rest.len + 1) : str_find(rest, part);
-
-            if (at > rest.len || (at == rest.len && part.len))
-                return false;
-            rest = str_from(rest, at + part.len);
-            first = false;
-        }
-        return !rest.len || !part.len; /* a star at the end takes the rest */
-    }
-    return false;
+    return url.len && s->url && url_rule_matches(url, str_of(s->url));
 }
 
 /* What a list of policies says about a server. */
