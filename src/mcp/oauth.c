@@ -487,9 +487,10 @@ static int ask_tokens(const struct oauth *o, struct mcp_token *t, struct buf *bo
     (void)json_parse(&arena, buf_str(&answer.body), &root, NULL, NULL);
     if (answer.status == 200 && json_is(root, JSON_OBJECT))
         return take_tokens(root, t, err);
-    *ret_gone = answer.status / 100 == 4;
+    /* Only these say that it is of no more use: a 429, or a proxy's 403, is about this attempt. */
+    *ret_gone = str_is_word_of(json_get_str(root, "error"), "invalid_grant invalid_client");
     say_refusal(root, answer.status, &why);
-    return err_set(err, ERR_AUTH, "the login gave no token: %s", buf_cstr(&why));
+    return err_set(err, ERR_AUTH, "the authorization server gave no token: %s", buf_cstr(&why));
 }
 
 static int exchange_code(struct login *l, struct str code, struct err *err)
@@ -586,8 +587,9 @@ static int renew(const struct oauth *o, struct mcp_token *t, struct err *err)
     }
     if (r == 0)
         return mcp_token_save(o->home, o->server, t, err);
-    if (gone)
-        (void)mcp_token_save(o->home, o->server, NULL, NULL);
+    if (!gone)
+        return err_prefix(err, "the login could not be renewed");
+    (void)mcp_token_save(o->home, o->server, NULL, NULL);
     return err_set(err, ERR_AUTH, "the login has expired");
 }
 

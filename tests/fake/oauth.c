@@ -5,6 +5,7 @@
  *   (none)    tokens last an hour, but the first one of a login is stale at once; /count says how
  *             many were renewed; each token to renew with is good once
  *   expired   renewing is refused
+ *   busy      renewing is refused for the moment, twice
  *   refuses   the browser comes back with an error
  *   iss       the browser comes back from another issuer
  *   other     its metadata are of another server
@@ -25,7 +26,7 @@
 
 static const char *kind = "";
 static int port;
-static int issued, renewed;
+static int issued, renewed, refused;
 
 static void answer(int fd, const char *status, const char *headers, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
@@ -67,11 +68,13 @@ static void on_token(int fd, struct str body)
     oauth_query_get(body, "code_verifier", &verifier);
     oauth_query_get(body, "refresh_token", &old);
     buf_addf(&want, "secret-refresh-%d", issued);
-    if (str_is(buf_str(&grant), "authorization_code") && str_is(buf_str(&code), "secret-code") &&
-        verifier.len >= 43) {
+    if (strcmp(kind, "busy") == 0 && str_is(buf_str(&grant), "refresh_token") && refused++ < 2)
+        answer(fd, "429 Too Many Requests", "", "slow down");
+    else if (str_is(buf_str(&grant), "authorization_code") &&
+             str_is(buf_str(&code), "secret-code") && verifier.len >= 43)
         give_token(fd, 1);
-    } else if (str_is(buf_str(&grant), "refresh_token") && str_eq(buf_str(&old), buf_str(&want)) &&
-               strcmp(kind, "expired") != 0) {
+    else if (str_is(buf_str(&grant), "refresh_token") && str_eq(buf_str(&old), buf_str(&want)) &&
+             strcmp(kind, "expired") != 0) {
         renewed++;
         give_token(fd, 3600);
     } else {
