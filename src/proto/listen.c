@@ -26,14 +26,14 @@ static void on_send(void *arg, struct str lines)
 /* Our standard error is not read here: the client itself gets the message. */
 static void on_complain(void *arg, const char *text)
 {
-    CLEANUP(buf_release) struct buf line = BUF_INIT(8192);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(64 << 10);
     struct jw w;
 
     jw_init(&w, &line, JW_CLEAN);
     jw_object(&w);
     jw_kcstr(&w, "type", "system");
     jw_kcstr(&w, "subtype", "informational");
-    jw_kcstr(&w, "content", text);
+    jw_kstr(&w, "content", str_clip(str_of(text), 8000));
     jw_kcstr(&w, "level", "error");
     jw_object_end(&w);
     buf_addc(&line, '\n');

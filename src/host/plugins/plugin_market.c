@@ -191,6 +191,8 @@ static int save(const struct conf *conf, const struct market *m, const struct ma
     jw_kbool(&w, "isUsers", o->is_users);
     jw_kcstr(&w, "updatedAt", when);
     jw_object_end(&w);
+    if (buf_check(&key, err) < 0 || buf_check(&text, err) < 0)
+        return -1;
     return state_put(path, buf_cstr(&key), buf_str(&text), err);
 }
 
