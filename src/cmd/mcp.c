@@ -267,7 +267,7 @@ static void list_one(const struct mcp *m, size_t i, struct buf *out)
     buf_addf(out, "%s: ", s->name);
     target_of(s, out);
     if (strcmp(status, "connected") == 0)
-        buf_adds(out, " - ✔ Connected\n");
+        buf_addf(out, " - ✔ Connected%s%s\n", why.len ? ", but " : "", buf_cstr(&why));
     else if (strcmp(status, "needs-auth") == 0)
         buf_adds(out, " - ! Needs authentication\n");
     else if (s->gate == MCP_UNAPPROVED)
@@ -425,6 +425,7 @@ static int call_with_login(struct cmd *c, struct mcp_client *client,
 static int mcp_tools_of(struct cmd *c, struct mcp_client *client)
 {
     CLEANUP(buf_release) struct buf out = BUF_INIT(32 << 20);
+    CLEANUP(strv_release) struct strv problems = STRV_INIT;
     struct mcp_look look;
     struct err err = {0};
     struct jw w;
@@ -433,6 +434,9 @@ static int mcp_tools_of(struct cmd *c, struct mcp_client *client)
     if (await_client(c, client, &err) < 0)
         return mcp_failed(&err);
     mcp_client_look(client, &look);
+    mcp_lists_problems(look.lists, &problems);
+    for (size_t i = 0; i < problems.len; i++)
+        say("%s", problems.ptr[i]);
     if (c->args.given[OPT_JSON]) {
         jw_init(&w, &out, JW_PRETTY);
         jw_array(&w);

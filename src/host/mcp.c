@@ -194,6 +194,18 @@ static bool awaits_servers(struct host *h)
     return false;
 }
 
+/* On failure the one without the servers' tools stays. */
+static void remake_toolbox(struct host *h)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
+    struct err err = {0};
+
+    if (host_make_toolbox(h, &err) == 0)
+        return;
+    buf_addf(&text, "The tools of the MCP servers cannot be used: %s", err.text);
+    host_notice(h, LEVEL_ERROR, buf_str(&text));
+}
+
 void host_await_mcp(struct host *h)
 {
     if (!h->mcp)
@@ -202,8 +214,7 @@ void host_await_mcp(struct host *h)
         mcp_wait(h->mcp, wait_ms(h), h->cancel);
     host_extra_decide(h);
     h->mcp_seen = mcp_version(h->mcp);
-    (void)host_make_toolbox(
-        h, /* on failure the one without them stays */ NULL); /* else the one without them stays */
+    remake_toolbox(h);
 }
 
 /* Called on an agent's thread between steps. Tools that are part of the request change only between
@@ -219,7 +230,7 @@ void host_refresh_mcp(struct host *h)
     if (!h->mcp || version == h->mcp_seen || (!h->defers && in_turn))
         return;
     h->mcp_seen = version;
-    (void)host_make_toolbox(h, /*err=*/NULL);
+    remake_toolbox(h);
 }
 
 static bool has_remote(const struct json *servers)

@@ -261,7 +261,9 @@ void client_on_undone(void *arg, int64_t id, const struct err *err)
     } else if (id == c->probe_id && err->code != ERR_AUTH && err->code != ERR_DENIED &&
                err->code != ERR_NETWORK) {
         client_probe_failed(c);
-    } else if ((id == c->start_id || id == c->probe_id) && !c->is_refresh) {
+    } else if (id == c->start_id && c->is_refresh) {
+        client_refresh_failed(c);
+    } else if (id == c->start_id || id == c->probe_id) {
         client_on_lost(c, err);
     } else if (p) {
         *p->call->err = *err;
@@ -312,15 +314,21 @@ static void earlier(int64_t *due, int64_t ms)
         *due = ms;
 }
 
+static bool may_refresh(const struct mcp_client *c)
+{
+    return c->state == MCP_CONNECTED && !c->building;
+}
+
 static int64_t client_due(struct mcp_client *c)
 {
     int64_t due = -1;
 
+    /* Each under the condition of client_tick(): a time that it cannot act on makes a busy loop. */
     earlier(&due, c->start_due_ms);
-    earlier(&due, c->refresh_ms);
-    earlier(&due, c->probe_due_ms);
-    earlier(&due, c->listen_due_ms);
-    earlier(&due, c->retry_ms);
+    earlier(&due, may_refresh(c) ? c->refresh_ms : 0);
+    earlier(&due, c->wire ? c->probe_due_ms : 0);
+    earlier(&due, c->state == MCP_CONNECTED ? c->listen_due_ms : 0);
+    earlier(&due, c->wire ? 0 : c->retry_ms);
     earlier(&due, c->wire ? c->wire->due_ms : 0);
     VEC_EACH(&c->pending, p) {
         earlier(&due, p->due_ms);
@@ -335,7 +343,10 @@ static void client_tick(struct mcp_client *c)
 
     if (c->wire && c->wire->due_ms && c->wire->due_ms <= now_ms)
         c->wire->kind->tick(c->wire);
-    if (c->start_due_ms && c->start_due_ms <= now_ms) {
+    if (c->start_due_ms && c->start_due_ms <= now_ms && c->is_refresh) {
+        client_tell_cancelled(c, c->start_id, "it took too long");
+        client_refresh_failed(c);
+    } else if (c->start_due_ms && c->start_due_ms <= now_ms) {
         struct err err = {0};
 
         err_set(&err, ERR_TIMEOUT, "it did not start within %" PRId64 " s",
@@ -344,7 +355,7 @@ static void client_tick(struct mcp_client *c)
         client_fail(c, MCP_FAILED, &err);
     }
     client_expire(c, now_ms);
-    if (c->refresh_ms && c->refresh_ms <= now_ms && c->state == MCP_CONNECTED && !c->building)
+    if (c->refresh_ms && c->refresh_ms <= now_ms && may_refresh(c))
         client_refresh(c);
     if (c->listen_due_ms && c->listen_due_ms <= now_ms && c->state == MCP_CONNECTED)
         client_listen(c);

@@ -74,7 +74,7 @@ struct mcp_client {
     int64_t probe_id;           /* of server/discover; 0: it is not asked */
     int64_t probe_due_ms;       /* when it is greeted in the older way, too; 0: not */
     int64_t start_id;           /* of initialize or of the list that is being read; 0: none */
-    int64_t start_due_ms;       /* of all of the start; 0: it is over */
+    int64_t start_due_ms;       /* of all of the start, or of reading lists again; 0: it is over */
     int64_t listen_id;          /* of subscriptions/listen; 0: none */
     int64_t listen_due_ms;      /* when it is sent again; 0: not */
     unsigned listens;           /* that ended without a word */
@@ -113,6 +113,8 @@ void client_greet(struct mcp_client *c); /* in the older way, though it has not 
 void client_take_probe(struct mcp_client *c, const struct json *message);
 void client_take_start(struct mcp_client *c, const struct json *message);
 void client_refresh(struct mcp_client *c);
+/* The lists could not be read again: the old ones stay. */
+void client_refresh_failed(struct mcp_client *c);
 void client_listen(struct mcp_client *c);
 /* The wire is in the middle of something: client_run() frees it. The first reason counts. */
 void client_on_lost(void *arg, const struct err *err);

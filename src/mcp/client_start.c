@@ -154,6 +154,11 @@ void client_on_lost(void *arg, const struct err *err)
     c->lost = *err;
 }
 
+static int64_t start_due(const struct mcp_client *c)
+{
+    return clock_mono_ms() + (c->spec.server->start_ms ? c->spec.server->start_ms : MCP_START_MS);
+}
+
 void client_start(struct mcp_client *c)
 {
     const struct mcp_server *s = c->spec.server;
@@ -177,7 +182,7 @@ void client_start(struct mcp_client *c)
     client_show(c, MCP_CONNECTING, NULL, NULL);
     c->is_lost = false;
     c->retry_ms = 0;
-    c->start_due_ms = clock_mono_ms() + (s->start_ms ? s->start_ms : MCP_START_MS);
+    c->start_due_ms = start_due(c);
     c->wire = s->type == MCP_STDIO ? wire_stdio_new(&spec, &err)
               : s->type == MCP_SDK ? wire_sdk_new(&spec, &err)
                                    : wire_http_new(&spec, &err);
@@ -279,7 +284,7 @@ void client_take_probe(struct mcp_client *c, const struct json *message)
 /* The next page, or the next list that the server has, or the end. */
 static void client_next_list(struct mcp_client *c, struct str cursor)
 {
-    CLEANUP(buf_release) struct buf params = BUF_INIT(64 << 10);
+    CLEANUP(buf_release) struct buf params = BUF_INIT(WIRE_MAX_MESSAGE);
     struct err err = {0};
     struct jw w;
 
@@ -300,20 +305,44 @@ static void client_next_list(struct mcp_client *c, struct str cursor)
         client_on_lost(c, &err);
 }
 
+static void next_kind(struct mcp_client *c)
+{
+    c->pages = 0;
+    c->reading++;
+    client_next_list(c, STR(""));
+}
+
 static void take_page(struct mcp_client *c, const struct json *result)
 {
     struct str cursor = mcp_lists_add_page(c->building, c->reading, result);
     bool is_new = cursor.len && !str_eq(cursor, buf_str(&c->cursor));
 
     buf_clear(&c->cursor);
-    if (is_new && ++c->pages < MCP_MAX_PAGES) {
+    if (is_new && cursor.len <= MCP_MAX_CURSOR && ++c->pages < MCP_MAX_PAGES) {
         buf_add(&c->cursor, cursor);
         client_next_list(c, cursor);
         return;
     }
-    c->pages = 0;
-    c->reading++;
-    client_next_list(c, STR(""));
+    if (is_new)
+        mcp_lists_note(c->building, "the answer to %s is cut after page %u: %s",
+                       mcp_list_method(c->reading), c->pages ? c->pages : 1,
+                       cursor.len > MCP_MAX_CURSOR ? "the cursor is too long"
+                                                   : "there are too many pages");
+    next_kind(c);
+}
+
+/* A list that cannot be read is empty, and its reason is shown. */
+static void take_list_error(struct mcp_client *c, const struct json *error)
+{
+    CLEANUP(buf_release) struct buf why = BUF_INIT(1000);
+
+    client_add_line(&why, str_clip(json_get_str(error, "message"), 200));
+    /* Many servers with resources have no list of templates. */
+    if (c->reading == MCP_TOOLS || json_get_i64(error, "code", 0) != -32601)
+        mcp_lists_note(c->building, "%s failed: %s", mcp_list_method(c->reading),
+                       why.len ? buf_cstr(&why) : "the server gives no reason");
+    buf_clear(&c->cursor);
+    next_kind(c);
 }
 
 /* The lists of a live connection, read again. */
@@ -321,10 +350,18 @@ void client_refresh(struct mcp_client *c)
 {
     c->refresh_ms = 0;
     c->is_refresh = true;
+    c->start_due_ms = start_due(c);
     c->building = mcp_lists_again(c->lists);
     c->reading = MCP_TOOLS;
     c->pages = 0;
     client_next_list(c, STR(""));
+}
+
+void client_refresh_failed(struct mcp_client *c)
+{
+    c->start_id = c->start_due_ms = 0;
+    c->is_refresh = false;
+    mcp_lists_unref(TAKE_PTR(c->building));
 }
 
 void client_greet(struct mcp_client *c)
@@ -347,9 +384,11 @@ void client_take_start(struct mcp_client *c, const struct json *message)
     else if (!c->building)
         take_hello(c, result);
     else if (error && c->is_refresh)
-        mcp_lists_unref(TAKE_PTR(c->building)); /* the old lists stay */
+        client_refresh_failed(c);
+    else if (error)
+        take_list_error(c, error);
     else
-        take_page(c, result); /* an error: an empty list */
+        take_page(c, result);
 }
 
 /* Handles a lost connection. */

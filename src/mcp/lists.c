@@ -3,6 +3,7 @@
  */
 #include "mcp/lists.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,11 +12,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "mcp/modern.h"
 
 #define CACHE_MAX ((size_t)16 << 20)
+#define MAX_PROBLEMS 20
 
 static const struct {
     const char *method, *member;
@@ -49,6 +52,7 @@ void mcp_lists_unref(struct mcp_lists *l)
     vec_release(&l->resources);
     vec_release(&l->templates);
     vec_release(&l->prompts);
+    vec_release(&l->problems);
     arena_release(&l->arena);
     free(l);
 }
@@ -97,6 +101,50 @@ const char *mcp_list_method(enum mcp_list kind)
     return rows[kind].method;
 }
 
+void mcp_lists_note(struct mcp_lists *l, const char *fmt, ...)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(2000);
+    va_list args;
+
+    if (l->problems.len >= MAX_PROBLEMS)
+        return;
+    va_start(args, fmt);
+    buf_addv(&text, fmt, args);
+    va_end(args);
+    vec_push(&l->problems, arena_str(&l->arena, buf_str(&text)));
+}
+
+void mcp_lists_problems(const struct mcp_lists *l, struct strv *ret)
+{
+    VEC_EACH(&l->problems, text) {
+        strv_add(ret, *text);
+    }
+    for (enum mcp_list kind = 0; kind < MCP_LISTS; kind++) {
+        if (l->left_out[kind])
+            strv_addf(ret, "it lists %zu %s; those after the first %d are left out",
+                      l->left_out[kind] + MCP_MAX_TOOLS, rows[kind].member, MCP_MAX_TOOLS);
+    }
+}
+
+static void add_one(struct mcp_lists *l, enum mcp_list kind, const struct json *one)
+{
+    size_t len = kind == MCP_TOOLS       ? l->tools.len
+                 : kind == MCP_RESOURCES ? l->resources.len
+                 : kind == MCP_TEMPLATES ? l->templates.len
+                                         : l->prompts.len;
+
+    if (len >= MCP_MAX_TOOLS)
+        l->left_out[kind]++;
+    else if (kind == MCP_TOOLS)
+        vec_push(&l->tools, one);
+    else if (kind == MCP_RESOURCES)
+        vec_push(&l->resources, one);
+    else if (kind == MCP_TEMPLATES)
+        vec_push(&l->templates, one);
+    else
+        vec_push(&l->prompts, one);
+}
+
 static void add_all(struct mcp_lists *l, enum mcp_list kind, const struct json *page)
 {
     JSON_EACH(page, one) {
@@ -104,15 +152,12 @@ static void add_all(struct mcp_lists *l, enum mcp_list kind, const struct json *
             continue;
         if (kind == MCP_TOOLS && l->is_strict &&
             !modern_schema_is_fine(json_get(one, "inputSchema")))
-            continue;
-        if (kind == MCP_TOOLS && l->tools.len < MCP_MAX_TOOLS)
-            vec_push(&l->tools, one);
-        else if (kind == MCP_RESOURCES && l->resources.len < MCP_MAX_TOOLS)
-            vec_push(&l->resources, one);
-        else if (kind == MCP_TEMPLATES && l->templates.len < MCP_MAX_TOOLS)
-            vec_push(&l->templates, one);
-        else if (kind == MCP_PROMPTS && l->prompts.len < MCP_MAX_TOOLS)
-            vec_push(&l->prompts, one);
+            mcp_lists_note(l,
+                           "the tool %.*s is left out, because the x-mcp-header of its schema "
+                           "is not valid",
+                           STR_ARG(str_clip(json_get_str(one, "name"), 100)));
+        else
+            add_one(l, kind, one);
     }
 }
 

@@ -17,10 +17,12 @@
 struct buf;
 struct err;
 struct json;
+struct strv;
 
 #define MCP_MAX_TOOLS 2000
 #define MCP_MAX_PAGES 200
-#define MCP_MAX_TEXT ((size_t)2048) /* bytes of instructions that the model sees */
+#define MCP_MAX_CURSOR ((size_t)16 << 10) /* bytes */
+#define MCP_MAX_TEXT ((size_t)2048)       /* bytes of instructions that the model sees */
 
 enum mcp_list {
     MCP_TOOLS,
@@ -36,7 +38,9 @@ struct mcp_lists {
     VEC(const struct json *) tools, resources, templates, prompts;
     bool has_tools, has_resources, has_prompts; /* the server says it offers them */
     bool has_completions;
-    bool is_strict; /* tools whose annotations for headers make no sense are left out */
+    bool is_strict;             /* tools whose annotations for headers make no sense are left out */
+    VEC(struct str) problems;   /* lines about what is missing, for people */
+    size_t left_out[MCP_LISTS]; /* beyond MCP_MAX_TOOLS */
     unsigned refs;
 };
 
@@ -53,6 +57,12 @@ bool mcp_lists_offers(const struct mcp_lists *l, enum mcp_list kind);
 const char *mcp_list_method(enum mcp_list kind); /* "tools/list" */
 /* The cursor of the next page, lent by result; empty: there is none. */
 struct str mcp_lists_add_page(struct mcp_lists *l, enum mcp_list kind, const struct json *result);
+
+/* Notes that something is missing, for people: "its list of tools cannot be read: …". The first
+ * few are kept. */
+void mcp_lists_note(struct mcp_lists *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Appends what is missing, a line each. */
+void mcp_lists_problems(const struct mcp_lists *l, struct strv *ret);
 
 const struct json *mcp_lists_tool(const struct mcp_lists *l, struct str name); /* NULL: none */
 

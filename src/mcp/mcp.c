@@ -380,6 +380,7 @@ const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why)
     const struct mcp_server *s = mcp_server_at(m, i);
     enum mcp_gate gate = (enum mcp_gate)m->slots[i]->gate;
     struct mcp_client *c = mcp_client_at(m, i);
+    CLEANUP(strv_release) struct strv problems = STRV_INIT;
     struct mcp_look look;
 
     if (mcp_is_hidden(m, i)) {
@@ -400,8 +401,12 @@ const char *mcp_status(const struct mcp *m, size_t i, struct buf *ret_why)
         return "failed";
     }
     mcp_client_look(c, &look);
-    mcp_lists_unref(look.lists);
     buf_adds(ret_why, look.error);
+    if (look.state == MCP_CONNECTED && look.lists)
+        mcp_lists_problems(look.lists, &problems);
+    for (size_t k = 0; k < problems.len; k++)
+        buf_addf(ret_why, "%s%s", ret_why->len ? "; " : "", problems.ptr[k]);
+    mcp_lists_unref(look.lists);
     return mcp_state_name(look.state);
 }
 
@@ -719,6 +724,16 @@ static void add_row(struct mcp *m, struct mcp_tools *t, struct mcp_client *c,
     };
 }
 
+static void note_problems(const struct mcp_server *s, const struct mcp_lists *l,
+                          struct strv *ret_notes)
+{
+    CLEANUP(strv_release) struct strv problems = STRV_INIT;
+
+    mcp_lists_problems(l, &problems);
+    for (size_t i = 0; i < problems.len; i++)
+        strv_addf(ret_notes, "MCP server %s: %s", s->name, problems.ptr[i]);
+}
+
 struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
 {
     struct mcp_tools *t = mem_zalloc(sizeof(*t));
@@ -726,9 +741,11 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
     VEC(const struct json *) tools = VEC_INIT;
     VEC(struct mcp_client *) owners = VEC_INIT;
     bool has_resources = false;
+    size_t left_out = 0;
 
     for (size_t i = 0; i < m->count; i++) {
         struct mcp_client *c = mcp_client_at(m, i);
+        struct map seen = MAP_INIT;
         struct mcp_look look;
 
         if (!c)
@@ -738,21 +755,32 @@ struct mcp_tools *mcp_tools(struct mcp *m, struct strv *ret_notes)
             continue;
         vec_push(&t->lists, look.lists);
         has_resources = has_resources || look.lists->has_resources;
+        note_problems(mcp_client_server(c), look.lists, ret_notes);
         VEC_EACH(&look.lists->tools, tool) {
             struct str name = json_get_str(*tool, "name");
 
-            if (!name.len || !is_offered(mcp_client_server(c), name) ||
-                tools.len >= MCP_MAX_ALL_TOOLS)
+            if (!name.len || !is_offered(mcp_client_server(c), name))
                 continue;
+            if (map_has(&seen, name)) {
+                strv_addf(ret_notes, "MCP server %s lists the tool %.*s twice; the first is used",
+                          mcp_client_server(c)->name, STR_ARG(str_clip(name, 100)));
+                continue;
+            }
+            map_set(&seen, name, c);
+            if (tools.len >= MCP_MAX_ALL_TOOLS) {
+                left_out++;
+                continue;
+            }
             vec_push(&tools, *tool);
             vec_push(&owners, c);
             *vec_add(&names) =
                 (struct mcp_named){.server = str_of(mcp_client_server(c)->name), .tool = name};
         }
+        map_release(&seen);
     }
-    if (tools.len >= MCP_MAX_ALL_TOOLS)
-        strv_addf(ret_notes, "MCP servers offer more than %d tools; the rest is left out",
-                  MCP_MAX_ALL_TOOLS);
+    if (left_out)
+        strv_addf(ret_notes, "MCP servers offer more than %d tools; %zu are left out",
+                  MCP_MAX_ALL_TOOLS, left_out);
     mcp_names_make(names.ptr, names.len);
     for (size_t i = 0; i < tools.len; i++)
         add_row(m, t, owners.ptr[i], tools.ptr[i], names.ptr[i].name, ret_notes);

@@ -71,9 +71,18 @@ static bool comes_before(const struct mcp_named *a, const struct mcp_named *b)
     return order ? order < 0 : str_cmp(a->tool, b->tool) < 0;
 }
 
+static void cut_name(struct buf *name, const char *digest)
+{
+    if (name->len <= MCP_MAX_NAME)
+        return;
+    buf_cut(name, 55, name->len - 55);
+    buf_addf(name, "_%.8s", digest);
+}
+
 void mcp_names_make(struct mcp_named *list, size_t count)
 {
     struct map keepers = MAP_INIT;
+    struct map taken = MAP_INIT;
 
     for (size_t i = 0; i < count; i++) {
         CLEANUP(buf_release) struct buf name = BUF_INIT(BUF_NO_LIMIT);
@@ -96,11 +105,17 @@ void mcp_names_make(struct mcp_named *list, size_t count)
         sha256_hex(buf_str(&raw), digest);
         if (!keeps)
             buf_addf(&name, "_%.6s", digest);
-        if (name.len > MCP_MAX_NAME) {
-            buf_cut(&name, 55, name.len - 55);
+        cut_name(&name, digest);
+        /* Six digits may be the name of another tool, which has been chosen for that. */
+        while (map_has(keeps ? &taken : &keepers, buf_str(&name)) ||
+               map_has(&taken, buf_str(&name))) {
+            sha256_hex(buf_str(&name), digest);
             buf_addf(&name, "_%.8s", digest);
+            cut_name(&name, digest);
         }
+        map_set(&taken, buf_str(&name), &list[i]);
         snprintf(list[i].name, sizeof(list[i].name), "%s", buf_cstr(&name));
     }
+    map_release(&taken);
     map_release(&keepers);
 }

@@ -45,10 +45,33 @@ static void names(void **state)
     }
 }
 
+/* Whatever servers call their tools, no two have the same name: a tool with the name that another
+ * one would be given, and the same tool twice. */
+static void no_two_alike(void **state)
+{
+    static const char *const tools[] = {"a.b", "a_b_407e8e", "a b", "a_b", "a.b",
+                                        "a.b", LONG "1",     LONG,  LONG};
+    struct mcp_named list[ARRAY_LEN(tools)];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+        list[i] = (struct mcp_named){.server = STR("s"), .tool = str_of(tools[i])};
+    mcp_names_make(list, ARRAY_LEN(tools));
+    for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+        assert_true(strlen(list[i].name) <= MCP_MAX_NAME);
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(list[i].name, list[k].name) == 0)
+                fail_msg("%s and %s: %s", tools[k], tools[i], list[i].name);
+        }
+    }
+    assert_string_equal(list[1].name, "mcp__s__a_b_407e8e");
+}
+
 UNIT_TEST(names)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
+        cmocka_unit_test(no_two_alike),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,13 +31,12 @@ static void show_one(struct slash_call *call, const struct mcp *m, size_t i)
     slash_sayf(call, look.state == MCP_CONNECTED && look.lists ? INK_GREEN : INK_PLAIN, "%s",
                s->name);
     slash_sayf(call, INK_FAINT, " (%s, %s): ", mcp_scope_name(s->scope), mcp_type_name(s->type));
+    slash_add_line(&line, buf_str(&why), 300);
     if (look.lists && look.state == MCP_CONNECTED)
-        slash_sayf(call, INK_PLAIN, "connected, %zu tool%s\n", look.lists->tools.len,
-                   look.lists->tools.len == 1 ? "" : "s");
-    else {
-        slash_add_line(&line, buf_str(&why), 300);
+        slash_sayf(call, INK_PLAIN, "connected, %zu tool%s%s%s\n", look.lists->tools.len,
+                   look.lists->tools.len == 1 ? "" : "s", line.len ? "; " : "", buf_cstr(&line));
+    else
         slash_sayf(call, INK_PLAIN, "%s%s%s\n", status, line.len ? ", " : "", buf_cstr(&line));
-    }
     mcp_lists_unref(look.lists);
 }
 

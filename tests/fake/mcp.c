@@ -90,6 +90,11 @@ static void list_tools(struct str id)
                TOOL("echo", "Says the same", ANY), TOOL("ask", "Asks a form", ANY));
     } else if (strcmp(kind, "rug") == 0) {
         list_rug(id);
+    } else if (strcmp(kind, "thrice") == 0) {
+        answer(id, "\"result\":{\"tools\":[%s,%s,%s,%s]}", TOOL("add", "Adds", ANY),
+               TOOL("add", "Adds, too", ANY), TOOL("add", "Also adds", ANY), TOOL("a.b", "A", ANY));
+    } else if (strcmp(kind, "nolist") == 0) {
+        answer(id, "\"error\":{\"code\":-32603,\"message\":\"the index is broken\"}");
     } else if (strcmp(kind, "cursors") == 0) {
         answer(id, "\"result\":{\"tools\":[],\"nextCursor\":\"more\"}");
     } else if (strcmp(kind, "schemas") == 0) {

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -29,8 +30,9 @@
 #include "mcp/server_conf.h"
 #include "proc/proc.h"
 
-#define LONG_MS 60000 /* a busy machine has this long */
-#define SHORT_MS 500  /* of rows that wait for a limit */
+#define LONG_MS 60000  /* a busy machine has this long */
+#define SHORT_MS 500   /* of rows that wait for a limit */
+#define RELIST_MS 5000 /* the same, of a list that is read again */
 
 #define R(result) "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":" result "}"
 #define HELLO                                                                                      \
@@ -40,6 +42,7 @@
 #define LIST R("{\"tools\":[" TOOL "]}")
 #define FINE R("{\"content\":[{\"type\":\"text\",\"text\":\"fine\"}]}")
 
+#define CHANGED "{\"method\":\"notifications/tools/list_changed\"}"
 #define NEWER                                                                                      \
     R("{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"     \
       "\"tools\":{}}}")
@@ -47,6 +50,9 @@
 struct row {
     const char *name;
     const char *hello, *list, *call; /* scripts; NULL: as a good server */
+    const char *relist;              /* when the list is read again: the second time. NULL: as list.
+                                      * From then on it has two tools, and that must be seen */
+    const char *note;                /* a problem of its lists, for people */
     const char *probe;               /* of server/discover; NULL: it does not know that */
     const char *error;               /* it does not connect, and says this; NULL: it connects */
     const char *answer;              /* of the call, result or error; NULL: "fine" */
@@ -112,11 +118,21 @@ static const struct row rows[] = {
      .error = "version that is not supported"},
     {"hello without anything", .hello = R("{}"), .error = "version that is not supported"},
     {"hello that is a list", .hello = R("[]"), .error = "version that is not supported"},
-    {"an error for the list", .list = "{\"id\":$,\"error\":{\"code\":-32603}}", .tools = -1},
+    {"an error for the list",
+     .list = "{\"id\":$,\"error\":{\"code\":-32603,\"message\":\"no \\u001b[2Jindex\"}}",
+     .tools = -1, .note = "tools/list failed: no  [2Jindex"},
     {"a list that is none", .list = R("{\"tools\":{\"a\":1}}"), .tools = -1},
     {"tools that are none", .list = R("{\"tools\":[1,null,[],\"x\"," TOOL "]}")},
     {"pages without end", .list = R("{\"tools\":[],\"nextCursor\":\"more\"}"), .tools = -1},
-    {"three thousand tools", .list = "!many", .tools = 2000},
+    {"three thousand tools", .list = "!many", .tools = 2000,
+     .note = "it lists 3000 tools; those after the first 2000 are left out"},
+    {"a change before the list, which never comes", .hello = CHANGED "\n" HELLO, .list = "!hang",
+     .error = "did not start within", .is_short = true},
+    {"a second list that never comes", .relist = "!nothing", .call = CHANGED "\n" FINE},
+    {"a second list that is an error", .relist = "{\"id\":$,\"error\":{\"message\":\"no\"}}",
+     .call = CHANGED "\n" FINE},
+    {"a cursor of a megabyte", .list = "!cursor", .note = "the cursor is too long"},
+    {"a cursor of escapes", .list = "!escapes", .note = "too many pages", .tools = 200},
     {"a description of a megabyte", .list = "!wordy"},
     {"a schema without end", .list = "!schema"},
     {"a result that is text", .call = R("\"fine\""), .answer = "is no object"},
@@ -224,6 +240,18 @@ static void do_many(const char *id)
     put(buf_cstr(&text), id);
 }
 
+static void do_cursor(const char *unit, size_t n, const char *id)
+{
+    static unsigned page;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&text, "{\"id\":$,\"result\":{\"tools\":[" TOOL "],\"nextCursor\":\"%u", page++);
+    for (size_t i = 0; i < n; i++)
+        buf_adds(&text, unit);
+    buf_adds(&text, "\"}}");
+    put(buf_cstr(&text), id);
+}
+
 static void command(const char *word, const char *id)
 {
     static char megabyte[1 << 20];
@@ -248,6 +276,10 @@ static void command(const char *word, const char *id)
         (void)signal(SIGTERM, SIG_IGN);
     else if (strcmp(word, "!many") == 0)
         do_many(id);
+    else if (strcmp(word, "!cursor") == 0)
+        do_cursor("cursor..", 1 << 17, id);
+    else if (strcmp(word, "!escapes") == 0)
+        do_cursor("\\u0001", 16000, id);
     else if (strcmp(word, "!deep") == 0)
         put_repeated("{\"id\":$,\"result\":", "[", 100000, "", id);
     else if (strcmp(word, "!wordy") == 0)
@@ -302,6 +334,7 @@ static int serve(const struct row *row)
 {
     char *line = NULL;
     size_t size = 0;
+    int lists = 0;
     ssize_t n;
 
     while ((n = getline(&line, &size, stdin)) > 0) {
@@ -319,6 +352,9 @@ static int serve(const struct row *row)
             play(row->probe, buf_cstr(&id));
         else if (str_is(method, "initialize"))
             play(row->hello ? row->hello : HELLO, buf_cstr(&id));
+        else if (str_is(method, "tools/list") && row->relist && lists++)
+            play(lists == 2 ? row->relist : R("{\"tools\":[" TOOL ",{\"name\":\"u\"}]}"),
+                 buf_cstr(&id));
         else if (str_is(method, "tools/list"))
             play(row->list ? row->list : LIST, buf_cstr(&id));
         else if (str_is(method, "tools/call"))
@@ -360,6 +396,47 @@ static void check_call(const struct row *row, struct mcp_client *c)
         fail(row, "its call gave", got);
 }
 
+/* Each call says that the list has changed: what was wrong with one answer is over with the next.
+ */
+static void check_relist(const struct row *row, struct mcp_client *c)
+{
+    int64_t until_ms = clock_mono_ms() + 2 * LONG_MS;
+    size_t tools = 0;
+
+    while (tools != 2 && clock_mono_ms() < until_ms) {
+        struct mcp_look look;
+
+        check_call(row, c);
+        mcp_client_look(c, &look);
+        tools = look.lists->tools.len;
+        mcp_lists_unref(look.lists);
+        (void)poll(NULL, 0, 400); /* it is read when no change has come for a while */
+    }
+    if (tools != 2)
+        fail(row, "its list was not read again", "");
+}
+
+static int64_t cpu_ms(void)
+{
+    struct rusage used;
+
+    (void)getrusage(RUSAGE_SELF, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+static void check_notes(const struct row *row, const struct mcp_lists *l)
+{
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+
+    mcp_lists_problems(l, &notes);
+    for (size_t i = 0; i < notes.len; i++)
+        buf_addf(&all, "%s\n", notes.ptr[i]);
+    if (row->note ? !str_has(buf_str(&all), str_of(row->note)) : all.len && !row->tools)
+        fail(row, "its lists have the notes", buf_cstr(&all));
+}
+
 static void check_row(const struct row *row)
 {
     char name[] = "evil";
@@ -369,9 +446,11 @@ static void check_row(const struct row *row)
     struct mcp_client *c;
     struct mcp_look look;
     struct err err = {0};
+    int64_t cpu_before;
     bool is_up;
 
-    server.start_ms = row->is_short && row->error ? SHORT_MS : LONG_MS;
+    server.start_ms = row->relist ? RELIST_MS : row->is_short && row->error ? SHORT_MS : LONG_MS;
+    cpu_before = cpu_ms();
     strv_adds(&server.argv, "/proc/self/exe");
     strv_adds(&server.argv, "serve");
     strv_adds(&server.argv, row->name);
@@ -381,6 +460,8 @@ static void check_row(const struct row *row)
         return;
     }
     is_up = mcp_client_wait(c, 2 * LONG_MS, /*cancel=*/NULL, &err) == 0;
+    if (row->list && strcmp(row->list, "!hang") == 0 && cpu_ms() - cpu_before > SHORT_MS / 2)
+        fail(row, "it did not sleep while it waited", "");
     mcp_client_look(c, &look);
     if (is_up != !row->error)
         fail(row, is_up ? "it connected" : "it did not connect", err.text);
@@ -388,9 +469,13 @@ static void check_row(const struct row *row)
         fail(row, "its error is", err.text);
     if (is_up && (int)look.lists->tools.len != (want_tools < 0 ? 0 : want_tools))
         fail(row, "its tools are not as many", "");
+    if (is_up)
+        check_notes(row, look.lists);
     mcp_lists_unref(look.lists);
     if (is_up && !row->error)
         check_call(row, c);
+    if (is_up && row->relist)
+        check_relist(row, c);
     mcp_client_free(c);
     strv_release(&server.argv);
 }
