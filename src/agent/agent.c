@@ -147,6 +147,35 @@ void agent_say_reminders(struct agent *a, struct str blocks)
         journal->remind(journal, &block);
 }
 
+void agent_say_line(struct agent *a, struct str line, struct str blocks)
+{
+    struct journal *journal = a->spec.journal;
+    struct err err = {0};
+
+    if (line.len && journal && journal->attach && journal->attach(journal, line, &err) < 0)
+        agent_notice(a, LEVEL_WARNING, "%s", err.text);
+    agent_say_reminders(a, blocks);
+}
+
+static void agent_say_extra(void *arg, struct str line, struct str reminders)
+{
+    agent_say_line(arg, line, reminders);
+}
+
+struct extra_view agent_extra(struct agent *a)
+{
+    return (struct extra_view){
+        .news = &a->extra,
+        .conf = a->spec.conf,
+        .toolbox = a->spec.toolbox,
+        .source = a->spec.extra,
+        .history = &a->history,
+        .window = agent_provider(a, 0)->model.window,
+        .say = agent_say_extra,
+        .arg = a,
+    };
+}
+
 void agent_remind(struct agent *a, struct str text)
 {
     CLEANUP(buf_release) struct buf block = BUF_INIT(AGENT_MAX_TEXT);
@@ -188,7 +217,7 @@ static void agent_answer_talk(struct agent *a, struct talk *t)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
     if (h->open.len) /* the last answer has calls that still run */
         vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
-    extra_write_told(a, &t->ret->extra);
+    extra_write_told(&a->extra, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
 }
 

@@ -191,6 +191,9 @@ void agent_remind(struct agent *a, struct str text);
 void agent_say_reminders(struct agent *a,
                          /* blocks: made by reminder.h; may be empty. */
                          struct str blocks);
+/* The same with the line for the transcript (JSON) that records it; or empty. */
+void agent_say_line(struct agent *a, struct str line, struct str blocks);
+struct extra_view agent_extra(struct agent *a); /* holds until the toolbox is replaced */
 /* Handles mail without a waiting receiver: the end of a straggler, wake-ups, leftovers of a
  * cancelled call. */
 void agent_reap(struct agent *a, struct mail *m);

@@ -86,7 +86,7 @@ void agent_adopt(struct agent *a, const struct recall *past)
     message_unref(a->deferred);
     a->deferred = past->deferred ? message_ref(past->deferred) : NULL;
     a->left_open = past->state != RECALL_COMPLETE;
-    extra_recall(a, buf_str(&past->extra));
+    extra_recall(&a->extra, buf_str(&past->extra));
 }
 
 static void agent_emit_rewound(struct agent *a, const struct agent_rewind *order)

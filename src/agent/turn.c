@@ -420,6 +420,7 @@ static bool turn_step(struct agent *a, struct turn *t, struct step *s, enum turn
 static enum turn_end turn_loop(struct agent *a, struct turn *t)
 {
     for (;;) {
+        struct extra_view view;
         enum turn_end end;
         struct step step;
         bool again;
@@ -434,8 +435,9 @@ static enum turn_end turn_loop(struct agent *a, struct turn *t)
         a->step = t->steps + 1;
         agent_refresh(a);
         (void)turn_take_mail(a, t);
+        view = agent_extra(a);
         if (t->steps)
-            extra_hint_answer(a, t->last_text);
+            extra_hint_answer(&view, t->last_text);
         if (turn_is_called_off(a, t))
             return END_CALLED_OFF;
         if (t->unwritten)

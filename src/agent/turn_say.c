@@ -254,6 +254,13 @@ static void turn_say_mode(struct agent *a)
     agent_say_reminders(a, buf_str(&blocks));
 }
 
+static void turn_say_extra(struct agent *a)
+{
+    struct extra_view view = agent_extra(a);
+
+    extra_say(&view);
+}
+
 /* Writes what it costs to send the conversation again after the provider's cache may have expired.
  */
 static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *w)
@@ -408,7 +415,7 @@ static void turn_say_news(struct agent *a, struct turn *t)
         buf_release(&a->start_context);
     }
     turn_say_mode(a);
-    extra_say(a);
+    turn_say_extra(a);
 }
 
 /* Chooses the uuid of an input's transcript line: the client's, unless it is already used. Two
@@ -432,6 +439,18 @@ static void turn_name_prompt(struct agent *a, const char *uuid)
     lock_give(&a->lock);
 }
 
+/* Adds what else fits an input. */
+static void turn_say_fitting(struct agent *a, struct str words)
+{
+    CLEANUP(buf_release) struct buf block = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT);
+
+    if (!a->spec.fitting)
+        return;
+    a->spec.fitting(a->spec.news_arg, words, &block, &line);
+    agent_say_line(a, buf_str(&line), buf_str(&block));
+}
+
 /* Adds the user's text with the files it mentions: texts before it, images in the same message. */
 static int turn_add_text(struct agent *a, struct turn *t, const struct agent_input *in,
                          const char *uuid)
@@ -439,15 +458,16 @@ static int turn_add_text(struct agent *a, struct turn *t, const struct agent_inp
     CLEANUP(mentions_release) struct mentions files = MENTIONS_INIT;
     CLEANUP(buf_release) struct buf words = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(message_unrefp) struct message *said = NULL;
+    struct extra_view view = agent_extra(a);
 
     message_text(in->message, &words);
     if (a->spec.mentioned)
         a->spec.mentioned(a->spec.workspace, a->spec.permit, agent_provider(a, 0)->model.images,
                           buf_str(&words), t->cancel, &files);
     agent_say_reminders(a, buf_str(&files.reminders));
-    extra_say_resources(a, buf_str(&words), t->cancel);
-    extra_hint_input(a, buf_str(&words));
-    extra_say_fitting(a, buf_str(&words));
+    extra_say_resources(&view, buf_str(&words), t->cancel);
+    extra_hint_input(&view, buf_str(&words));
+    turn_say_fitting(a, buf_str(&words));
     said = message_new(ROLE_USER, files.images.len + in->message->len);
     VEC_EACH(&files.images, image) {
         message_add(said, &(struct block){.kind = BLOCK_IMAGE,
@@ -577,7 +597,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     hook_lines_write(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
-    extra_say(a);
+    turn_say_extra(a);
     while (inputs_next_note(a->inputs, &in)) {
         agent_remind(a, in.message->blocks[0].text);
         agent_input_release(&in);

@@ -249,7 +249,8 @@ static int batch_settle_one(struct batch *b, struct err *err)
         call_result(c, &arena, &result);
         batch_heed(b, c);
         pace_tool(b->agent->pace, c->duration_ms);
-        extra_note_call(b->agent, c);
+        if (c->entry && !c->result.is_error)
+            extra_note_call(&b->agent->extra, c->toolbox, c->entry, buf_str(&c->result.data));
     }
     id_uuid(uuid);
     result.entry = str_of(uuid);

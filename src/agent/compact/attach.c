@@ -164,6 +164,15 @@ static void attach_hooks(struct agent *a, struct turn *t, struct attached *s)
     attach_reminders(s, buf_str(&text));
 }
 
+static void attach_extra(struct agent *a, struct attached *s)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct extra_view view = agent_extra(a);
+
+    extra_write_again(&view, &text);
+    attach_reminders(s, buf_str(&text));
+}
+
 void attach_state(struct agent *a, struct turn *t, const struct window_room *room, size_t first,
                   struct attached *ret)
 {
@@ -171,7 +180,7 @@ void attach_state(struct agent *a, struct turn *t, const struct window_room *roo
     attach_files(a, room, first, ret);
     attach_skills(a, room, first, ret);
     attach_work(a, ret);
-    extra_attach(a, ret);
+    attach_extra(a, ret);
     attach_hooks(a, t, ret);
 }
 

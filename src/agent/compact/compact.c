@@ -240,7 +240,7 @@ static int compact_keep(struct compact *c, struct err *err)
     entry.kept = kept.ptr;
     entry.kept_count = kept.len;
     entry.todos = buf_str(&todos);
-    extra_write_found(c->agent, &found);
+    extra_write_found(&c->agent->extra, &found);
     entry.found = buf_str(&found);
     r = journal->compacted(journal, &entry, err);
     vec_release(&kept);
@@ -263,6 +263,7 @@ static void compact_restate(struct compact *c)
 static int compact_work(struct compact *c, struct err *err)
 {
     struct agent *a = c->agent;
+    struct extra_view view;
 
     if (summary_ask(a, c->turn, c->instructions, &c->words, err) < 0)
         return -1;
@@ -276,7 +277,8 @@ static int compact_work(struct compact *c, struct err *err)
         return -1;
     history_compact(&a->history, c->attached.blocks.ptr, c->attached.blocks.len, c->first);
     attach_done(a, &c->attached);
-    extra_attached(a);
+    view = agent_extra(a);
+    extra_said_again(&view);
     a->last_input_tokens = c->post_tokens; /* an estimate until the next call */
     a->last_bytes = a->history.bytes;
     mem_trim();
