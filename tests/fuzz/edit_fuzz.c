@@ -165,8 +165,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t height;
 
     image_size(rest, &width, &height);
-    for (enum encoding e = ENCODING_UTF16_LE; e <= ENCODING_EUC_KR; e++)
-        check_encoding(e, rest);
+    for (enum encoding i = ENCODING_UTF16_LE; i <= ENCODING_EUC_KR; i++)
+        check_encoding(i, rest);
     (void)decode_guess(rest);
     if (size) {
         e.all = data[0] == 2;
