@@ -523,6 +523,7 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
     buf_init(&h->coordinator_system, HOST_MAX_PROMPT);
     buf_init(&h->context, BUF_NO_LIMIT);
     buf_init(&h->opening, BUF_NO_LIMIT);
+    buf_init(&h->denied, BUF_NO_LIMIT);
     h->children = children_new(h);
     h->tasks = task_table_new();
     buf_init(&h->schema, HOST_MAX_SCHEMA);
@@ -631,6 +632,7 @@ void host_free(struct host *h)
     buf_release(&h->context);
     strv_release(&h->type_lines);
     buf_release(&h->opening);
+    buf_release(&h->denied);
     gate_release(&h->gate);
     ticket_release(&h->boxing);
     hub_free(h->own_hub);

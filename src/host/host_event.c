@@ -20,6 +20,8 @@
 #include "tasks/agents.h"
 #include "tasks/definition.h"
 
+#define HOST_MAX_DENIED ((size_t)1 << 20)
+
 static void keep_event(struct event **place, struct event *e)
 {
     struct event *old = *place;
@@ -109,6 +111,61 @@ void host_add_offers(struct host *h, struct event *e)
     say_agents(h, e);
 }
 
+/* ---- Denied calls of other agents ---- */
+
+static void write_denied(const struct json *call, const char *agent, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, 0);
+    jw_object(&w);
+    JSON_EACH(call, member) {
+        jw_key_str(&w, json_key(member));
+        jw_raw(&w, json_raw(member));
+    }
+    jw_kcstr(&w, "agent_id", agent);
+    jw_object_end(&w);
+    buf_addc(ret, ',');
+}
+
+/* The turn of another agent has ended: its denied calls are for the session's next result. */
+static void note_denied(struct host *h, const struct event *e)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf calls = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *list;
+
+    if (json_parse(&arena, e->report->denials, &list, /*ret_info=*/NULL, /*err=*/NULL) < 0)
+        return;
+    JSON_EACH(list, call) {
+        write_denied(call, e->by.agent, &calls);
+    }
+    gate_take(&h->gate);
+    if (h->denied.len + calls.len <= HOST_MAX_DENIED)
+        buf_add(&h->denied, buf_str(&calls));
+    gate_give(&h->gate);
+}
+
+/* Adds them to the end of the main agent's turn, before others see the event. */
+static void add_denied(struct host *h, struct event *e)
+{
+    struct turn_report *r = arena_new(&e->arena, struct turn_report);
+    CLEANUP(buf_release) struct buf others = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf all = BUF_INIT(BUF_NO_LIMIT);
+    struct str own = str_first(e->report->denials, e->report->denials.len - 1);
+
+    gate_take(&h->gate);
+    buf_move(&others, &h->denied);
+    gate_give(&h->gate);
+    if (!others.len)
+        return;
+    buf_addf(&all, "%.*s%s%.*s]", STR_ARG(own), own.len > 1 ? "," : "", (int)others.len - 1,
+             others.ptr);
+    *r = *e->report;
+    r->denials = arena_str(&e->arena, buf_str(&all));
+    e->report = r;
+}
+
 /* Called on the threads of agents and their tools. */
 void host_emit(void *arg, struct event *e, struct cancel *cancel)
 {
@@ -118,6 +175,10 @@ void host_emit(void *arg, struct event *e, struct cancel *cancel)
 
     if (e->kind == EVENT_TURN_DONE && is_main)
         answer_end_turn(host_goal(h), h->of_run, host_count_result(h), e);
+    if (e->kind == EVENT_TURN_DONE && is_main)
+        add_denied(h, e);
+    if (e->kind == EVENT_TURN_DONE && !is_main)
+        note_denied(h, e);
     if (e->kind == EVENT_TURN_STARTED && is_main)
         host_add_offers(h, e);
     count_lines(e, &lines);

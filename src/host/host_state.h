@@ -132,6 +132,8 @@ struct host {
     bool in_turn;
     int64_t results; /* number of results reported */
     struct event *last_turn, *last_step;
+    struct buf denied; /* calls of other agents that the next result will list: JSON objects with a
+                          comma after each */
     struct host_lines lines;
 };
 
