@@ -21,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/identity.h"
 #include "agent/input.h"
 #include "base/id.h"
+#include "base/identity.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "llm/dialect/dialect.h"

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "agent/identity.h"
 #include "base/buf.h"
+#include "base/identity.h"
 #include "base/str.h"
 
 struct cancel;

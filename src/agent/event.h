@@ -23,13 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/identity.h"
 #include "base/arena.h"
 #include "base/id.h"
+#include "base/identity.h"
 #include "base/str.h"
 #include "llm/event.h"
 #include "llm/ledger.h"
 #include "llm/message.h"
+#include "llm/pace.h"
 
 enum event_kind {
     EVENT_TURN_STARTED,  /* model, mode, text: cwd, json: ["tool names"], id: the input's uuid,
@@ -148,14 +149,6 @@ const char *turn_end_subtype(enum turn_end end); /* of the result: "success", "e
 
 struct buf;
 struct llm_rate;
-
-/* Where a turn's time went. */
-struct turn_pace {
-    int64_t calls;    /* of the model */
-    int64_t first_ms; /* median time to the first token */
-    double tokens_per_s;
-    int64_t tool_ms, hook_ms; /* sums: parallel calls count separately */
-};
 
 /* What the end of a turn means for the session's goal; set by the host. */
 struct turn_goal {

@@ -8,7 +8,6 @@
 #include "agent/call/call.h"
 #include "agent/hook_lines.h"
 #include "agent/hook_sight.h"
-#include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
@@ -20,6 +19,7 @@
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/effort.h"
+#include "llm/pace.h"
 #include "sync/cancel.h"
 
 /* The uuid of the input being processed. */

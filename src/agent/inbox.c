@@ -4,9 +4,9 @@
  */
 #include "agent/agent_state.h"
 #include "agent/journal.h"
-#include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "llm/pace.h"
 #include "sync/cancel.h"
 
 /* Removes the record of an input that was taken or withdrawn. One that was never recorded needs

@@ -10,7 +10,6 @@
 
 #include "agent/agent_state.h"
 #include "agent/journal.h"
-#include "agent/pace.h"
 #include "agent/toolbox.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -19,7 +18,9 @@
 #include "conf/conf.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/cache.h"
 #include "llm/message.h"
+#include "llm/pace.h"
 #include "llm/provider.h"
 #include "llm/room.h"
 #include "net/retry.h"
@@ -335,44 +336,6 @@ static int step_event(const struct llm_event *ev, void *arg, struct err *err)
     return 0;
 }
 
-/* DISABLE_PROMPT_CACHING, or its variant for the model's family. Users of Claude Code set it where
- * a gateway rejects cache marks. */
-static bool cache_is_disabled(const struct conf *conf, const struct model *model)
-{
-    static const char *const names[][2] = {
-        {"DISABLE_PROMPT_CACHING", ""},
-        {"DISABLE_PROMPT_CACHING_HAIKU", "haiku"},
-        {"DISABLE_PROMPT_CACHING_SONNET", "sonnet"},
-        {"DISABLE_PROMPT_CACHING_OPUS", "opus"},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *value = conf_env(conf, names[i][0]);
-
-        if (value && str_is_word_of(str_of(value), "1 true yes on") &&
-            str_has(model->name, str_of(names[i][1])))
-            return true;
-    }
-    return false;
-}
-
-enum cache_ttl step_cache(const struct conf *conf, const struct model *model)
-{
-    struct str ttl = conf_get_str(conf, "promptCaching");
-    const struct json *per_model = conf_get(conf, "promptCaching");
-
-    if (cache_is_disabled(conf, model))
-        return CACHE_OFF;
-    if (json_is(per_model, JSON_OBJECT)) {
-        ttl = json_str(json_get_key(per_model, model->name));
-        if (!ttl.len)
-            ttl = json_get_str(per_model, "default");
-    }
-    if (str_is(ttl, "off"))
-        return CACHE_OFF;
-    return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
-}
-
 int64_t step_estimate(const struct agent *a)
 {
     size_t bytes = a->history.bytes;
@@ -449,7 +412,7 @@ static void step_request(struct step *s, struct llm_request *ret)
         .thinking_budget = a->spec.thinking_budget,
         /* Also for an aside: different thinking settings would miss the cache. */
         .show_thinking = !a->spec.hides_thinking || !atomic_load(a->spec.hides_thinking),
-        .cache = step_cache(a->spec.conf, &p->model),
+        .cache = cache_wanted(a->spec.conf, &p->model),
     };
     step_system(s, ret);
     if (s->aside) {
@@ -475,7 +438,7 @@ static int step_afford(struct step *s, struct llm_request *request, struct err *
     for (size_t i = s->turn->provider; i < agent_provider_count(a); i++) {
         const struct model *m = &agent_provider(a, i)->model;
 
-        spending_rate_add(&rate, m, step_cache(a->spec.conf, m));
+        spending_rate_add(&rate, m, cache_wanted(a->spec.conf, m));
     }
     return spending_reserve(a->spec.spending, s->aside ? SPENT_COMPACTION : SPENT_MAIN, &rate,
                             step_estimate(a), &request->max_tokens, s->turn->cancel, &s->paid, err);

@@ -77,8 +77,6 @@ int step_ask(struct step *s, const struct step_aside *aside, struct err *err);
 /* Estimated size of the next request in tokens: that of the last one, plus one per four bytes added
  * since. */
 int64_t step_estimate(const struct agent *a);
-/* The cache lifetime to request from the provider. */
-enum cache_ttl step_cache(const struct conf *conf, const struct model *model);
 /* Gives every block of the reply its entry. */
 void step_name_blocks(struct step *s);
 /* Accepts the reply: STEP_DONE. */

@@ -7,7 +7,6 @@
 #include "agent/agent_state.h"
 #include "agent/compact/compact.h"
 #include "agent/journal.h"
-#include "agent/pace.h"
 #include "agent/step.h"
 #include "agent/task.h"
 #include "agent/toolbox.h"
@@ -20,6 +19,7 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/model.h"
+#include "llm/pace.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
 

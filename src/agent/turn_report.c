@@ -3,10 +3,10 @@
  */
 #include "agent/agent_state.h"
 #include "agent/journal.h"
-#include "agent/pace.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
+#include "llm/pace.h"
 
 void turn_tell_failure(struct agent *a, struct turn *t, const char *category, const char *text)
 {

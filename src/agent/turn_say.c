@@ -6,15 +6,16 @@
 
 #include "agent/agent_state.h"
 #include "agent/journal.h"
-#include "agent/notice.h"
 #include "agent/recall.h"
 #include "agent/step.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "context/mention.h"
+#include "context/notice.h"
 #include "context/reminder.h"
 #include "guard/permit.h"
 #include "json/jw.h"
+#include "llm/cache.h"
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "sync/cancel.h"
@@ -266,7 +267,7 @@ static void turn_say_extra(struct agent *a)
 static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *w)
 {
     const struct model *model = &agent_provider(a, 0)->model;
-    enum cache_ttl ttl = step_cache(a->spec.conf, model);
+    enum cache_ttl ttl = cache_wanted(a->spec.conf, model);
     int64_t tokens = a->last_input_tokens;
     struct llm_usage usage = {.cache_write = tokens,
                               .cache_write_1h = ttl == CACHE_1H ? tokens : 0};

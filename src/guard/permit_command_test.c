@@ -16,7 +16,6 @@
 
 #include <cmocka.h>
 
-#include "agent/setting_check.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -26,6 +25,7 @@
 #include "conf/option.h"
 #include "guard/permit.h"
 #include "guard/rule.h"
+#include "guard/setting_check.h"
 #include "guard/workspace.h"
 #include "unit.h"
 

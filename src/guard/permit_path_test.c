@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "agent/setting_check.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -27,6 +26,7 @@
 #include "conf/option.h"
 #include "guard/permit.h"
 #include "guard/protected.h"
+#include "guard/setting_check.h"
 #include "guard/workspace.h"
 #include "unit.h"
 

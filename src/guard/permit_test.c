@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "agent/setting_check.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,6 +24,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/permit.h"
+#include "guard/setting_check.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "sync/thread.h"

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "agent/compact/attach.h"
 #include "agent/event.h"
 #include "agent/tool.h"
 #include "base/arena.h"
@@ -14,6 +13,7 @@
 #include "base/utf8.h"
 #include "conf/conf.h"
 #include "conf/plugin.h"
+#include "context/called_skills.h"
 #include "context/mention.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
@@ -385,7 +385,7 @@ int expand_command(struct slash_call *call, const struct own_command *c, struct 
     call->is_skill = c->is_skill;
     take_grants(call, c);
     if (c->is_skill)
-        buf_addf(&call->prompt, ATTACH_SKILL_BASE "%s\n\n", c->dir);
+        buf_addf(&call->prompt, CALLED_SKILL_BASE "%s\n\n", c->dir);
     head = call->prompt.len;
     rc = own_body(c, &arena, &body, err);
     if (rc == 0)

@@ -2,8 +2,8 @@
  * /fork: starts a background agent that knows the conversation so far and does one directive. The
  * session itself stays; /branch is for a copy to continue in.
  */
-#include "agent/identity.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "host/host.h"
 #include "slash/answer.h"
 #include "tasks/agents.h"

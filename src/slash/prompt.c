@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/compact/attach.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "context/called_skills.h"
 #include "host/host.h"
 #include "llm/message.h"
 #include "llm/provider.h"
@@ -25,7 +25,7 @@ static struct message *prompt_message(const struct slash_call *call, struct str 
              "<command-name>/%.*s</command-name>\n<command-message>%.*s</command-message>\n"
              "<command-args>%.*s</command-args>%s",
              STR_ARG(name), STR_ARG(name), STR_ARG(call->args),
-             call->is_skill ? "\n" ATTACH_SKILL_MARK : "");
+             call->is_skill ? "\n" CALLED_SKILL_MARK : "");
     m = message_new(ROLE_USER, 2);
     message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&head)});
     message_add(m, &(struct block){.kind = BLOCK_TEXT, .text = buf_str(&call->prompt)});

@@ -7,11 +7,11 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "agent/spawn.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "conf/conf.h"
 #include "conf/nearest.h"
 #include "guard/permit.h"

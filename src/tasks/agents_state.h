@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include "agent/identity.h"
 #include "agent/spawn.h"
 #include "base/arena.h"
+#include "base/identity.h"
 #include "base/vec.h"
 #include "sync/thread.h"
 #include "tasks/agents.h"

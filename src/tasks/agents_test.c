@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "agent/spawn.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "conf/conf.h"

@@ -4,9 +4,9 @@
  */
 #include <inttypes.h>
 
-#include "agent/identity.h"
 #include "agent/task.h"
 #include "base/clock.h"
+#include "base/identity.h"
 #include "json/jw.h"
 #include "tasks/entries.h"
 

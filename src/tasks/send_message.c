@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "agent/identity.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/identity.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
 #include "tasks/task_row.h"

@@ -3,10 +3,10 @@
  */
 #include <string.h>
 
-#include "agent/identity.h"
 #include "agent/task.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tasks/entries.h"

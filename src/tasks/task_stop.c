@@ -1,10 +1,10 @@
 /*
  * TaskStop: stops a task that the agent has started. Runs on a tool thread; sees only its call.
  */
-#include "agent/identity.h"
 #include "agent/task.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "tasks/entries.h"

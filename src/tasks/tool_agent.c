@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/identity.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"

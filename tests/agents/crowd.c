@@ -18,11 +18,11 @@
 
 #include "agent/agent.h"
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "agent/task.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/identity.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "agent/agent_state.h"
-#include "agent/call/cap.h"
-#include "agent/call/tool_output.h"
 #include "agent/extra.h"
 #include "agent/journal.h"
 #include "agent/toolbox.h"
@@ -18,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "guard/cap.h"
 #include "guard/permit.h"
 #include "guard/rule.h"
 #include "guard/workspace.h"
@@ -26,6 +25,7 @@
 #include "json/schema.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "llm/tool_output.h"
 #include "sync/cancel.h"
 #include "sync/crew.h"
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/utf8.h"
+#include "context/called_skills.h"
 #include "context/reminder.h"
 #include "guard/workspace.h"
 #include "llm/room.h"
@@ -129,6 +130,32 @@ static void attach_files(struct agent *a, const struct window_room *room, size_t
         }
         left -= max < text.len ? max : text.len;
         attach_reminders(s, buf_str(&text));
+    }
+}
+
+/* ---- Skills ---- */
+
+/* Repeats the skills whose text was removed, most recent first. */
+static void attach_skills(struct agent *a, const struct window_room *room, size_t first,
+                          struct attached *s)
+{
+    CLEANUP(called_skills_release) struct called_skills skills = {0};
+    size_t left = room->files_bytes;
+    size_t kept;
+
+    called_skills_find(&skills, &a->history, first, a->history.list.len);
+    kept = skills.list.len; /* the model can still read these */
+    called_skills_find(&skills, &a->history, 0, first);
+    for (size_t i = kept; i < skills.list.len && i < kept + ATTACH_MAX_SKILLS && left; i++) {
+        const struct called_skill *it = &skills.list.ptr[i];
+        CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
+        size_t max = room->file_bytes < left ? room->file_bytes : left;
+
+        if (it->again.len > left)
+            continue;
+        called_skill_repeat(it, max, &text);
+        attach_reminders(s, buf_str(&text));
+        left -= it->again.len ? it->again.len : str_clip(it->body, max).len;
     }
 }
 

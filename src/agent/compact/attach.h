@@ -2,7 +2,7 @@
  * State that is repeated as reminders after a compaction because the messages that held it are
  * gone: surroundings and instruction files as they are now, recently read files, skills that were
  * called, the todo list, the permission mode, the working directory, and the context that
- * SessionStart hooks add. For src/agent only, except the mark. Agent thread.
+ * SessionStart hooks add. For src/agent only; agent thread.
  */
 #pragma once
 
@@ -20,12 +20,6 @@ struct turn;
 
 #define ATTACH_MAX_FILES 5
 #define ATTACH_MAX_SKILLS 8
-/* Ends the block that describes a command, before the expanded text. It marks a skill. */
-#define ATTACH_SKILL_MARK "<skill-format>true</skill-format>"
-
-/* First line of a skill's text, before its folder. */
-#define ATTACH_SKILL_BASE "Base directory for this skill: "
-
 struct attached {
     VEC(struct block) blocks; /* text blocks with their transcript uuid, in the arena */
     struct arena arena;
@@ -38,10 +32,6 @@ void attached_release(struct attached *s);
  * repeated. */
 void attach_state(struct agent *a, struct turn *t, const struct window_room *room, size_t first,
                   struct attached *ret);
-/* Used by attach.c. Repeats the skills whose text was removed, most recent first (attach_skills.c).
- */
-void attach_skills(struct agent *a, const struct window_room *room, size_t first,
-                   struct attached *s);
 void attach_reminders(struct attached *s, struct str reminders);
 /* Call it once the blocks are in the conversation. Files that are neither repeated nor read in the
  * messages that stay are marked unread, so that the model must read them again before an edit. */

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "agent/agent.h"
-#include "agent/notice.h"
 #include "base/buf.h"
+#include "context/notice.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/llm_call.h"

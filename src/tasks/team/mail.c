@@ -10,11 +10,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/identity.h"
 #include "agent/tool.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/test_switch.h"
 #include "guard/permit.h"

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/conf.h"

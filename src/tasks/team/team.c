@@ -3,13 +3,13 @@
  */
 #include <string.h>
 
-#include "agent/identity.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/identity.h"
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "guard/permit.h"

@@ -14,10 +14,10 @@
 
 #include "agent/ask.h"
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "agent/tool.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "base/strv.h"
 #include "conf/conf.h"
 #include "json/json.h"

@@ -1,9 +1,9 @@
 /*
  * TeamCreate and TeamDelete. Both are the main agent's. Run on tool threads.
  */
-#include "agent/identity.h"
 #include "agent/tool.h"
 #include "base/err.h"
+#include "base/identity.h"
 #include "json/json.h"
 #include "tasks/team/entries.h"
 #include "tasks/team/team.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "agent/event.h"
-#include "agent/identity.h"
 #include "agent/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/identity.h"
 #include "host/chore.h"
 #include "host/events/feed.h"
 #include "host/host.h"

@@ -2,9 +2,8 @@
  * Limits the size of results. Cuts at line ends where possible and never inside a character. Any
  * thread.
  */
-#include "agent/call/cap.h"
+#include "guard/cap.h"
 
-#include "agent/tool.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -36,7 +35,7 @@ void cap_text(struct workspace *w, struct str name, size_t max, struct buf *text
 {
     struct str all = buf_str(text);
     CLEANUP(buf_release) struct buf path = BUF_INIT(4096);
-    CLEANUP(buf_release) struct buf shown = BUF_INIT(TOOL_MAX_TEXT);
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT);
     struct err err = {0};
     struct str head;
     struct str tail;

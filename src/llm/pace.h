@@ -1,7 +1,6 @@
 /*
- * Where a turn's time went: reported with the turn and in the debug log; for src/agent only. Agent
- * thread, except pace_hook(), which call threads use too, and pace_ask(), which the threads of
- * askers use.
+ * Where a turn's time went: reported with the turn and in the debug log. Agent thread, except
+ * pace_hook(), which call threads use too, and pace_ask(), which the threads of askers use.
  */
 #pragma once
 
@@ -12,7 +11,13 @@
 #include "base/vec.h"
 
 struct llm_call_result;
-struct turn_pace;
+
+struct turn_pace {
+    int64_t calls;    /* of the model */
+    int64_t first_ms; /* median time to the first token */
+    double tokens_per_s;
+    int64_t tool_ms, hook_ms; /* sums: parallel calls count separately */
+};
 
 struct pace {
     VEC(int64_t) first_ms; /* time to the first token of each call */

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "agent/call/tool_output.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "json/json.h"
+#include "llm/tool_output.h"
 #include "unit.h"
 
 static const struct {

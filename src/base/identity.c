@@ -1,7 +1,7 @@
 /*
  * identity: comparing and copying. Pure.
  */
-#include "agent/identity.h"
+#include "base/identity.h"
 
 #include <string.h>
 

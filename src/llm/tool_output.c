@@ -1,7 +1,7 @@
 /*
  * tool_output: recognizes the reference's structured results by their members. Pure.
  */
-#include "agent/call/tool_output.h"
+#include "llm/tool_output.h"
 
 #include "base/buf.h"
 #include "base/str.h"

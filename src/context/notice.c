@@ -1,7 +1,7 @@
 /*
  * Wraps notices in a fixed head and tail, so that a resumed conversation has the same bytes.
  */
-#include "agent/notice.h"
+#include "context/notice.h"
 
 #include <string.h>
 

@@ -1,12 +1,11 @@
 /*
  * pace: sums, and a median computed at the end.
  */
-#include "agent/pace.h"
+#include "llm/pace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "agent/event.h"
 #include "base/log.h"
 #include "llm/llm_call.h"
 
