@@ -124,7 +124,7 @@ enum event_user {
     USER_APPENDED,       /* the same, kept for a later turn; only for a journal */
     USER_MARKER,         /* "[Request interrupted by user]" */
     USER_ADDED,          /* text made by tenax: reminders, hook feedback */
-    USER_NOTICE,         /* a notice (agent/notice.h) that began a turn, with its wrapper */
+    USER_NOTICE,         /* a notice (context/notice.h) that began a turn, with its wrapper */
     USER_NOTICE_BETWEEN, /* the same, delivered between two steps */
 };
 

@@ -1,8 +1,7 @@
 /*
  * Trial runs (guard/trial.h): a command that no rule covers runs on trial, and permission is
- * decided for what it would change or reach instead of for its text. Start with call_try(). An
- * effect is judged like an edit of the file, by the same rules and modes. Runs on the call's own
- * thread.
+ * decided for what it would change or reach (guard/trial_judge.h) instead of for its text. Start
+ * with call_try(). Runs on the call's own thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +14,8 @@
 #include "base/mem.h"
 #include "guard/effects.h"
 #include "guard/permit.h"
-#include "guard/sandbox.h"
 #include "guard/trial.h"
+#include "guard/trial_judge.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -85,76 +84,6 @@ static enum call_tried refuse(struct call *c, const struct permit_answer *answer
 
 /* ---- changes ---- */
 
-struct judged {
-    struct permit *permit;
-    struct permit_answer *answer; /* the strictest answer so far */
-};
-
-static bool is_denied(const struct permit_answer *answer)
-{
-    return answer->verdict == PERMIT_DENY && !answer->unasked;
-}
-
-/* An effects_gone_fn. False stops the loop: the path is denied, and nothing is stricter. */
-static bool judge_path(void *arg, const char *path)
-{
-    const struct judged *j = arg;
-    const struct rule_subject edit = {
-        .tool = STR("Edit"), .about = ABOUT_PATH, .text = str_of(path), .writes = true};
-    struct permit_answer answer;
-
-    permit_check(j->permit, &edit, TOOL_EDITS | TOOL_ON_TRIAL, &answer);
-    if (is_denied(&answer) ||
-        (answer.verdict != PERMIT_ALLOW && (j->answer->verdict == PERMIT_ALLOW || answer.by_rule ||
-                                            strcmp(answer.reason_type, "safetyCheck") == 0)))
-        *j->answer = answer;
-    return !is_denied(&answer);
-}
-
-/* Judges each effect like an edit; *ret is the strictest answer. */
-static void judge_effects(struct call *c, const struct effects *e, struct permit_answer *ret)
-{
-    struct judged j = {c->agent->spec.permit, ret};
-    bool has_rules = permit_guards_paths(j.permit);
-
-    *ret = (struct permit_answer){.verdict = PERMIT_ALLOW, .reason_type = "mode"};
-    VEC_EACH(&e->list, one) {
-        if (!is_denied(ret) && judge_path(&j, one->path) && (has_rules || one->is_protected))
-            effects_each_gone(one, judge_path, &j);
-        if (one->is_protected && ret->verdict == PERMIT_ALLOW)
-            *ret = (struct permit_answer){.verdict = PERMIT_ASK, .reason_type = "safetyCheck"};
-    }
-    ret->path = STR("");
-}
-
-/* A name may hold line breaks, which would look like the end of the question. */
-static void add_name(struct buf *to, struct str name)
-{
-    for (size_t i = 0; i < name.len; i++)
-        buf_addc(to, (unsigned char)name.ptr[i] < ' ' ? '?' : name.ptr[i]);
-}
-
-/* "it would create 2 files: /w/a, /w/b". */
-static void say_changes(const struct effects *e, struct permit_answer *ret)
-{
-    CLEANUP(buf_release) struct buf text = BUF_INIT(sizeof(ret->reason) - 8);
-    bool is_protected = false;
-    size_t told = 0;
-
-    buf_adds(&text, "it would ");
-    effects_summary(e, &text);
-    VEC_EACH(&e->list, one) {
-        is_protected = is_protected || one->is_protected;
-        if (one->is_told_elsewhere || told == 3)
-            continue;
-        buf_adds(&text, told++ ? ", " : ": ");
-        add_name(&text, str_of(one->path));
-    }
-    ret->reason_type = is_protected ? "safetyCheck" : "effects";
-    snprintf(ret->reason, sizeof(ret->reason), "%.*s%s",
-             STR_ARG(str_clip(buf_str(&text), sizeof(ret->reason) - 8)), text.over ? "…" : "");
-}
-
 static enum call_tried apply(struct call *c, struct trial *t)
 {
     struct err err = {0};
@@ -196,18 +125,18 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
     if (permit_mode(c->agent->spec.permit) == MODE_PLAN)
         return throw_away(c, e);
     effects_write(e, &c->effects);
-    judge_effects(c, e, &answer);
+    trial_judge_effects(c->agent->spec.permit, e, &answer);
     if (answer.verdict == PERMIT_ALLOW) {
         c->decided_by = answer.reason_type;
         return apply(c, t);
     }
     if (answer.verdict == PERMIT_DENY) {
         if (answer.unasked)
-            say_changes(e, &answer);
+            trial_say_effects(e, &answer);
         return refuse(c, &answer);
     }
     answer.verdict = PERMIT_ASK;
-    say_changes(e, &answer);
+    trial_say_effects(e, &answer);
     buf_add(&input, buf_str(&c->expanded));
     if (call_ask(c, subject, &answer) < 0)
         return CALL_REFUSED;
@@ -221,84 +150,6 @@ static enum call_tried decide_changes(struct call *c, const struct rule_subject 
 
 /* ---- access to files and hosts ---- */
 
-static void write_wanted(const struct trial_wanted *w, struct buf *ret)
-{
-    static const char *const things[] = {"file", "program", "socket", "host", "address"};
-    struct jw out;
-
-    jw_init(&out, ret, 0);
-    jw_object(&out);
-    jw_key(&out, "wanted");
-    jw_object(&out);
-    jw_kcstr(&out, "what", things[w->thing]);
-    jw_kstr(&out, "name", w->name);
-    jw_object_end(&out);
-    jw_object_end(&out);
-}
-
-static void say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
-{
-    CLEANUP(buf_release) struct buf name = BUF_INIT(sizeof(ret->reason));
-    static const char *const wants[] = {
-        "it reads %.*s, which is outside the working folders",
-        "it runs %.*s, which is outside the working folders",
-        "it connects to the socket %.*s",
-        "it connects to %.*s",
-        "it connects to %.*s, which takes the whole network",
-    };
-
-    ret->verdict = PERMIT_ASK;
-    ret->reason_type = w->thing <= TRIAL_PROGRAM ? "workingDir" : "network";
-    if (w->thing <= TRIAL_PROGRAM)
-        ret->path = w->name;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    add_name(&name, str_clip(w->name, 200));
-    snprintf(ret->reason, sizeof(ret->reason), wants[w->thing], STR_ARG(buf_str(&name)));
-#pragma GCC diagnostic pop
-}
-
-/* What the command tried to reach as the subject of rules: a file as for Read, a host as for
- * WebFetch. False for sockets and the whole network, which no rule covers. */
-static bool subject_of(const struct trial_wanted *w, struct rule_subject *ret)
-{
-    const char *port;
-
-    switch (w->thing) {
-    case TRIAL_FILE:
-    case TRIAL_PROGRAM:
-        *ret = (struct rule_subject){.tool = STR("Read"), .about = ABOUT_PATH, .text = w->name};
-        return true;
-    case TRIAL_HOST: /* without the port */
-        *ret = (struct rule_subject){.tool = STR("WebFetch"), .about = ABOUT_HOST};
-        port = strrchr(w->name.ptr, ':');
-        ret->text = port ? str_first(w->name, (size_t)(port - w->name.ptr)) : w->name;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Decides by the rules, for a host also by the sandbox settings. */
-static void judge_wanted(struct call *c, const struct trial_wanted *w,
-                         const struct rule_subject *subject, struct permit_answer *ret)
-{
-    enum sandbox_host host = SANDBOX_HOST_UNKNOWN;
-
-    permit_check(c->agent->spec.permit, subject, TOOL_READ_ONLY, ret);
-    if (w->thing == TRIAL_HOST)
-        host = sandbox_host(c->agent->spec.sandbox, w->name);
-    if (host == SANDBOX_HOST_DENIED) {
-        ret->verdict = PERMIT_DENY;
-        ret->unasked = false;
-        snprintf(ret->reason, sizeof(ret->reason),
-                 "connection to %.*s is denied by sandbox.network.deniedDomains",
-                 STR_ARG(str_clip(w->name, 200)));
-    } else if (host == SANDBOX_HOST_ALLOWED && ret->verdict != PERMIT_DENY && !ret->by_rule) {
-        ret->verdict = PERMIT_ALLOW;
-    }
-}
-
 /* Permission granted here is valid for this file or host in all later commands. */
 static enum call_tried decide_wanted(struct call *c, const struct trial *t)
 {
@@ -306,17 +157,17 @@ static enum call_tried decide_wanted(struct call *c, const struct trial *t)
     struct trial_wanted w = trial_wanted(t);
     struct permit_answer answer = {.verdict = PERMIT_ASK};
     struct rule_subject subject;
-    bool has_rules = subject_of(&w, &subject);
+    bool has_rules = trial_wanted_subject(&w, &subject);
 
     if (has_rules) {
-        judge_wanted(c, &w, &subject, &answer);
+        trial_judge_wanted(c->agent->spec.permit, c->agent->spec.sandbox, &w, &subject, &answer);
         if (answer.verdict == PERMIT_ALLOW)
             return CALL_ALLOWED;
         if (answer.verdict == PERMIT_DENY && !answer.unasked && mode != MODE_PLAN)
             return refuse(c, &answer);
     }
-    write_wanted(&w, &c->effects);
-    say_wanted(&w, &answer);
+    trial_write_wanted(&w, &c->effects);
+    trial_say_wanted(&w, &answer);
     answer.unasked = mode == MODE_DONT_ASK;
     if (answer.unasked)
         return refuse(c, &answer);
