@@ -221,6 +221,10 @@ int agent_hook_run(const struct agent *a, enum hook_event event, struct str subj
                    struct str json, struct call *call, struct cancel *cancel,
                    struct hook_outcome *io, struct err *err);
 
+/* Writes the transcript lines of hooks that ended; stop: as for hook_lines_write(). Agent thread.
+ */
+void agent_write_hooks(struct agent *a, const struct hook_outcome *stop);
+
 /* aside.c: hooks that run in the background, like agent_tell(). InstructionsLoaded, for each file
  * read since the last call. Agent thread. */
 void agent_tell_loaded(struct agent *a);

@@ -3,16 +3,16 @@
  * or failed, and one "stop_hook_summary" for all Stop hooks of a round.
  *
  * Handlers end on any thread, but a journal belongs to the agent's thread. So lines are queued here
- * and written the next time the agent writes.
+ * and written the next time the agent writes. Implemented in hooks/hook_lines.c.
  */
 #pragma once
 
 #include "base/buf.h"
 #include "base/strv.h"
 
-struct agent;
 struct hook_news;
 struct hook_outcome;
+struct journal;
 
 #define HOOK_LINES_MAX 1024 /* waiting lines; later ones are dropped */
 
@@ -32,9 +32,10 @@ struct hook_lines {
 void hook_lines_release(struct hook_lines *l);
 
 /* Queues the line of a handler that ended; out and err: its output, truncated and without secrets.
- * Any thread. */
-void hook_lines_note(const struct agent *a, const struct hook_news *news, struct str out,
-                     struct str err);
-/* Writes the queued lines, and with an outcome the summary of the Stop hooks. Agent thread. If a
- * write fails, the transcript retries the line with its next write. */
-void hook_lines_write(struct agent *a, const struct hook_outcome *stop);
+ */
+void hook_lines_add(struct hook_lines *l, const struct hook_news *news, struct str out,
+                    struct str err);
+/* Writes the queued lines, and with an outcome the summary of the Stop hooks. If a write fails, the
+ * transcript retries the line with its next write. */
+void hook_lines_write(const struct hook_lines *l, struct journal *journal,
+                      const struct hook_outcome *stop);

@@ -138,6 +138,33 @@ static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
     return arena_str(&e->arena, str_clip(str_from(buf_str(&clean), start), HOOK_MAX_STRING));
 }
 
+static void agent_note_hook(const struct agent *a, const struct hook_news *news, struct str out,
+                            struct str err)
+{
+    struct agent *self = (struct agent *)a; /* the lock guards the lines */
+
+    if (!a->spec.journal)
+        return;
+    lock_take(&self->lock);
+    hook_lines_add(&self->hook_lines, news, out, err);
+    lock_give(&self->lock);
+}
+
+void agent_write_hooks(struct agent *a, const struct hook_outcome *stop)
+{
+    struct journal *journal = a->spec.journal;
+    struct hook_lines now;
+
+    if (!journal || !journal->attach || !journal->stop_hooks)
+        return;
+    lock_take(&a->lock);
+    now = a->hook_lines;
+    a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
+    lock_give(&a->lock);
+    hook_lines_write(&now, journal, stop);
+    hook_lines_release(&now);
+}
+
 void agent_tell_handler(const struct agent *a, const struct hook_news *news, struct cancel *cancel)
 {
     static const enum event_kind kinds[] = {
@@ -159,7 +186,7 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
             e->error = news->end == HOOK_CANCELLED ? ERR_CANCELLED : ERR_IO;
         e->has_code = news->has_code;
         e->code = news->code;
-        hook_lines_note(a, news, e->json, e->data);
+        agent_note_hook(a, news, e->json, e->data);
     }
     agent_emit(a, e, cancel);
 }

@@ -165,7 +165,7 @@ static int turn_ask_stop_hooks(struct agent *a, struct turn *t)
     jw_array_end(&w);
     jw_object_end(&w);
     (void)agent_hook_run(a, event, subject, buf_str(&json), /*call=*/NULL, t->cancel, &o, &err);
-    hook_lines_write(a, &o);
+    agent_write_hooks(a, &o);
     if (cancel_is_set(t->cancel)) /* interrupted: ignore their decisions */
         return 0;
     if (o.stop) {

@@ -115,7 +115,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->structured = arena_str(&e->arena, buf_str(&t->final_args));
     r->queued = inputs_waiting(a->inputs);
     e->report = r;
-    hook_lines_write(a, /*stop=*/NULL);
+    agent_write_hooks(a, /*stop=*/NULL);
     if (journal && journal->turn_done(journal, r, &err) < 0)
         agent_notice(a, LEVEL_ERROR, "%s", err.text);
     agent_emit(a, e, /*cancel=*/a->spec.cancel);

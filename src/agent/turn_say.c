@@ -595,7 +595,7 @@ bool turn_take_mail(struct agent *a, struct turn *t)
     struct agent_input in;
     bool any = false;
 
-    hook_lines_write(a, /*stop=*/NULL);
+    agent_write_hooks(a, /*stop=*/NULL);
     agent_take_over(a);
     turn_say_mode(a);
     turn_say_extra(a);

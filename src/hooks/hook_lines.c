@@ -1,10 +1,9 @@
 /*
  * hook_lines: the lines have the form of the reference, so that viewers of its transcripts show
- * them. The agent's lock guards the list.
+ * them. Any thread; the agent guards its list.
  */
 #include "agent/hook_lines.h"
 
-#include "agent/agent_state.h"
 #include "agent/hook_sight.h"
 #include "agent/journal.h"
 #include "base/err.h"
@@ -88,22 +87,17 @@ static void note_stop(struct hook_lines *l, const struct hook_news *news, struct
     jw_str(&w, err);
 }
 
-void hook_lines_note(const struct agent *a, const struct hook_news *news, struct str out,
-                     struct str err)
+void hook_lines_add(struct hook_lines *l, const struct hook_news *news, struct str out,
+                    struct str err)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(BUF_NO_LIMIT); /* its parts are bounded */
-    struct agent *self = (struct agent *)a;                        /* the lock guards the lines */
 
-    if (!a->spec.journal)
-        return;
-    if (out.len || err.len || news->end != HOOK_SUCCESS)
+    if (l->waiting.len < HOOK_LINES_MAX && (out.len || err.len || news->end != HOOK_SUCCESS)) {
         write_line(news, out, err, &line);
-    lock_take(&self->lock);
-    if (line.len && self->hook_lines.waiting.len < HOOK_LINES_MAX)
-        strv_add(&self->hook_lines.waiting, buf_str(&line));
+        strv_add(&l->waiting, buf_str(&line));
+    }
     if (news->event == HOOK_STOP)
-        note_stop(&self->hook_lines, news, out, err);
-    lock_give(&self->lock);
+        note_stop(l, news, out, err);
 }
 
 /* Makes a JSON array; if it became too long, an empty one. */
@@ -135,23 +129,15 @@ static void write_summary(struct journal *journal, const struct hook_lines *l,
         log_debug("hooks", "stop_hook_summary: %s", err.text);
 }
 
-void hook_lines_write(struct agent *a, const struct hook_outcome *stop)
+void hook_lines_write(const struct hook_lines *l, struct journal *journal,
+                      const struct hook_outcome *stop)
 {
-    struct journal *journal = a->spec.journal;
-    struct hook_lines now;
     struct err err = {0};
 
-    if (!journal || !journal->attach || !journal->stop_hooks)
-        return;
-    lock_take(&a->lock);
-    now = a->hook_lines;
-    a->hook_lines = (struct hook_lines)HOOK_LINES_INIT;
-    lock_give(&a->lock);
-    for (size_t i = 0; i < now.waiting.len; i++) {
-        if (journal->attach(journal, str_of(now.waiting.ptr[i]), &err) < 0)
+    for (size_t i = 0; i < l->waiting.len; i++) {
+        if (journal->attach(journal, str_of(l->waiting.ptr[i]), &err) < 0)
             log_debug("hooks", "hook line: %s", err.text);
     }
-    if (stop && now.count)
-        write_summary(journal, &now, stop);
-    hook_lines_release(&now);
+    if (stop && l->count)
+        write_summary(journal, l, stop);
 }
