@@ -6,6 +6,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -153,6 +154,25 @@ def loaded_while_it_works(stage):
     updates, m = told(p, prompt)
     assert [u for u in updates if u.get('status') == 'completed'] and m['result']['stopReason'] == 'end_turn', (updates, m)
     p.end()
+
+
+# ---- Connections ----
+
+@scene(FINE)
+def http_on_the_socket(stage):
+    """It is told that this is no web server; the others go on."""
+    s = Server(stage)
+    g = s.guest()
+    with socket.socket(socket.AF_UNIX) as web:
+        web.settimeout(PATIENCE_S)
+        web.connect(s.path)
+        web.sendall(b'GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\r\n')
+        got = b''
+        while data := web.recv(4096):
+            got += data
+    assert got.startswith(b'HTTP/1.1 400 ') and got.count(b'HTTP/') == 1, got
+    g.alive()
+    s.end()
 
 
 # ---- Threads that nobody uses ----

@@ -405,10 +405,33 @@ static void client_pump(struct client *c)
     client_end_when_done(c);
 }
 
+/* Browsers, and clients that expect a WebSocket here, get an answer that they understand. */
+static bool is_http(struct str line)
+{
+    return str_ends(str_trim(line), STR(" HTTP/1.1")) || str_ends(str_trim(line), STR(" HTTP/1.0"));
+}
+
+static void refuse_http(struct client *c)
+{
+    static const char text[] = "this socket takes JSON-RPC, one message a line, without HTTP\n";
+    CLEANUP(buf_release) struct buf out = BUF_INIT(4096);
+
+    buf_addf(&out,
+             "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+             "Connection: close\r\n\r\n%s",
+             strlen(text), text);
+    server_conn_send(c->conn, buf_str(&out));
+    server_conn_end(c->conn, CLIENT_LAST_MS);
+}
+
 static void on_line(void *peer, struct str line)
 {
     struct client *c = peer;
 
+    if (c->service->spec.socket && is_http(line)) {
+        refuse_http(c);
+        return;
+    }
     rpc_line(c->rpc, line);
     client_pump(c);
 }
