@@ -96,3 +96,17 @@ void goal_row_write_thread(const struct store_goal *g, struct str objective, str
     jw_ki64(w, "createdAt", g->created_at_ms / 1000);
     jw_ki64(w, "updatedAt", g->updated_at_ms / 1000);
 }
+
+void goal_row_write_whole(const struct store_goal *g, struct buf *ret)
+{
+    struct jw w;
+
+    jw_init(&w, ret, JW_CLEAN);
+    if (!g->thread_id.len) {
+        jw_null(&w);
+        return;
+    }
+    jw_object(&w);
+    goal_row_write_thread(g, g->objective, &w);
+    jw_object_end(&w);
+}

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "store/goals/goals.h"
 
+struct buf;
 struct jw;
 
 /* Members of an object: {"goal_id","status","phase"?,"iterations","turns","tokens_used",
@@ -22,6 +23,8 @@ void goal_row_write(const struct store_goal *g, struct jw *w);
  * "tokenBudget","tokensUsed","timeUsedSeconds","createdAt","updatedAt"}. objective: its whole text.
  */
 void goal_row_write_thread(const struct store_goal *g, struct str objective, struct jw *w);
+/* The object, or null: g has no thread_id. */
+void goal_row_write_whole(const struct store_goal *g, struct buf *ret);
 const char *goal_row_thread_status(enum goal_status status); /* "budgetLimited" */
 /* One limit of it: a number, or null for none (0). */
 void goal_row_write_limit(struct jw *w, const char *key, int64_t limit);

@@ -24,8 +24,31 @@ struct elsewhere {
     struct call_chore base;
     bool clears;
     bool cleared; /* there was one */
-    struct buf goal;
+    struct codex_changed to;
 };
+
+/* As it is after the change. goal_id: of the one before, if there was one. */
+static int look(struct elsewhere *e, struct store *store, struct str goal_id, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct str id = json_get_str(e->base.call->params, "threadId");
+    struct cancel *cancel = client_cancel(e->base.client);
+    goal_event_vec events = VEC_INIT;
+    struct store_goal row = {0};
+    int r = store_goal_get(store, id, &arena, &row, cancel, err);
+
+    if (r > 0)
+        goal_id = row.goal_id;
+    if (r >= 0)
+        r = store_goal_last_events(store, id, goal_id, 1, &arena, &events, cancel, err);
+    if (r == 0) {
+        goal_row_write_whole(&row, &e->to.goal);
+        e->to.updated_ms = row.updated_at_ms;
+        e->to.event = events.len ? events.ptr[0].id : 0;
+    }
+    vec_release(&events);
+    return r;
+}
 
 /* `/goal` with this argument, in the process that has the thread. */
 static int ask(const struct call_chore *c, const struct holder *holder, struct str argument,
@@ -93,15 +116,15 @@ static int change(struct elsewhere *e, const struct holder *holder, struct store
     const struct json *p = c->call->params;
     struct str id = json_get_str(p, "threadId");
     struct cancel *cancel = client_cancel(c->client);
-    struct store_goal row;
+    struct store_goal row = {0};
     int exists = store_goal_get(store, id, &arena, &row, cancel, err);
-    struct jw w;
 
     if (exists < 0)
         return -1;
     if (e->clears) {
         e->cleared = exists;
-        return exists ? ask(c, holder, STR("clear"), err) : 0;
+        return exists && ask(c, holder, STR("clear"), err) < 0 ? -1
+                                                               : look(e, store, row.goal_id, err);
     }
     if (!exists && !json_get(p, "objective"))
         return err_set(err, ERR_NOT_FOUND, "cannot update goal for thread %.*s: no goal exists",
@@ -112,14 +135,9 @@ static int change(struct elsewhere *e, const struct holder *holder, struct store
     if ((json_get(p, "objective") && ask_objective(c, holder, exists, err) < 0) ||
         (exists && json_get(p, "tokenBudget") && ask_budget(c, holder, err) < 0) ||
         store_goal_get(store, id, &arena, &row, cancel, err) < 0 ||
-        ask_status(c, holder, row.status, err) < 0 ||
-        store_goal_get(store, id, &arena, &row, cancel, err) < 0)
+        ask_status(c, holder, row.status, err) < 0)
         return -1;
-    jw_init(&w, &e->goal, JW_CLEAN);
-    jw_object(&w);
-    goal_row_write_thread(&row, row.objective, &w);
-    jw_object_end(&w);
-    return 0;
+    return look(e, store, row.goal_id, err);
 }
 
 static void run(struct call_chore *c)
@@ -157,12 +175,13 @@ static void answer(struct call_chore *c)
     if (e->clears) {
         buf_addf(&out, "{\"cleared\":%s}", e->cleared ? "true" : "false");
     } else {
-        buf_addf(&out, "{\"goal\":%s}", buf_cstr(&e->goal));
+        buf_addf(&out, "{\"goal\":%s}", buf_cstr(&e->to.goal));
         jw_key(&w, "turnId");
         jw_null(&w);
-        jw_kraw(&w, "goal", buf_str(&e->goal));
+        jw_kraw(&w, "goal", buf_str(&e->to.goal));
     }
     jw_object_end(&w);
+    codex_follow_changed(a, id, &e->to);
     rpc_answer(TAKE_PTR(c->call), buf_str(&out));
     if (c->client->is_closed)
         return;
@@ -172,9 +191,15 @@ static void answer(struct call_chore *c)
         codex_notify(a, "thread/goal/cleared", &note);
 }
 
+static void failed(struct call_chore *c)
+{
+    rpc_refuse(TAKE_PTR(c->call), codex_code(&c->err), str_of(c->err.text), STR(""));
+    codex_follow_changed(c->client->own, /*id=*/STR(""), /*to=*/NULL);
+}
+
 static void release(struct call_chore *c)
 {
-    buf_release(&((struct elsewhere *)c)->goal);
+    buf_release(&((struct elsewhere *)c)->to.goal);
 }
 
 void codex_goal_elsewhere(struct codex *a, struct rpc_call *call, bool clears)
@@ -182,9 +207,10 @@ void codex_goal_elsewhere(struct codex *a, struct rpc_call *call, bool clears)
     struct elsewhere *e = call_chore_new(sizeof(*e), a->client, call, /*live=*/NULL, run);
 
     e->clears = clears;
-    buf_init(&e->goal, CODEX_MAX_TEXT);
+    buf_init(&e->to.goal, CODEX_MAX_TEXT);
     e->base.answer = answer;
+    e->base.failed = failed;
     e->base.release = release;
-    e->base.code = codex_code;
+    codex_follow_begin(a);
     call_chore_start(e);
 }

@@ -201,6 +201,7 @@ static void on_ended(struct client *client)
         if ((*v)->live->users == 1)
             codex_interrupt(codex_view_of(*v));
     }
+    codex_follow_end(((struct codex *)client->own)->follow);
 }
 
 static void *on_client_new(struct client *client)
@@ -208,6 +209,7 @@ static void *on_client_new(struct client *client)
     struct codex *a = mem_zalloc(sizeof(*a));
 
     a->client = client;
+    a->follow = codex_follow_new(a);
     buf_init(&a->name, 1024);
     return a;
 }
@@ -219,6 +221,7 @@ static void on_client_free(void *own)
     buf_release(&a->name);
     strv_release(&a->muted);
     strv_release(&a->left);
+    codex_follow_free(a->follow);
     mem_freep(&a);
 }
 

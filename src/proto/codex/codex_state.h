@@ -4,8 +4,8 @@
  * codex_server.c has the methods and the connection; codex_thread.c starts, resumes and forks
  * threads; codex_turn.c starts, steers and interrupts turns and reports what happens in them;
  * codex_ask.c asks for approvals; codex_goal.c has thread/goal, codex_goal_elsewhere.c that of
- * threads of other processes; codex_list.c has the lists; items.c what a turn is made of. The
- * loop's thread.
+ * threads of other processes, which codex_goal_follow.c follows; codex_list.c has the lists;
+ * items.c what a turn is made of. The loop's thread.
  */
 #pragma once
 
@@ -24,6 +24,7 @@
 #include "store/store.h"
 
 struct codex_asked;
+struct codex_follow;
 struct event;
 struct json;
 struct store_goal;
@@ -39,6 +40,7 @@ struct codex {
     struct buf name;   /* of the client */
     struct strv muted; /* notifications that it does not want */
     struct strv left;  /* threads that it has unsubscribed from */
+    struct codex_follow *follow;
 };
 
 /* A thread as one client sees it. */
@@ -146,6 +148,24 @@ int codex_check_status(struct str status, const struct store_goal *now, struct e
 
 /* thread/goal/set or clear of a thread that another process has open. */
 void codex_goal_elsewhere(struct codex *a, struct rpc_call *call, bool clears);
+
+/* ---- codex_goal_follow.c ---- */
+
+struct codex_follow *codex_follow_new(struct codex *a);
+/* The client is gone. */
+void codex_follow_end(struct codex_follow *f);
+void codex_follow_free(struct codex_follow *f);
+/* A request to change the goal of a thread elsewhere is under way: until codex_follow_changed(),
+ * nothing is reported. to: as it was answered; NULL: the request failed. */
+void codex_follow_begin(struct codex *a);
+struct codex_changed {
+    struct buf goal; /* JSON, or null */
+    int64_t updated_ms;
+    int64_t event; /* the newest in the ledger */
+};
+void codex_follow_changed(struct codex *a, struct str id, const struct codex_changed *to);
+/* The thread is open here, or the client does not want it any more. */
+void codex_unfollow(struct codex *a, struct str id);
 
 /* ---- codex_list.c ---- */
 

@@ -489,6 +489,7 @@ static bool on_opened(void *arg, struct live *live, struct str holder, const str
         view->is_held = true;
         codex_view_of(view)->is_ephemeral =
             json_get_bool(o->call->params, "ephemeral", false) && o->how == OPEN_START;
+        codex_unfollow(c->own, str_of(live->id));
         chore = call_chore_new(sizeof(*chore), c, o->call, live, opened_run);
         memcpy(chore->session, live->id, sizeof(chore->session));
         chore->how = o->how;
@@ -637,6 +638,7 @@ void codex_thread_unsubscribe(struct codex *a, struct rpc_call *call)
         return;
     v = client_view(a->client, id);
     live = live_find(client_table(a->client), id);
+    codex_unfollow(a, id);
     if (!v) {
         /* A thread closes with its last subscriber: who has just left one still calls it loaded. */
         rpc_answer(call, live || strv_has(&a->left, id) ? STR("{\"status\":\"notSubscribed\"}")
