@@ -88,6 +88,7 @@ def asked(item, approval):
 
 
 COMMAND = asked('commandExecution', 'item/commandExecution/requestApproval')
+CHANGED = ['item/completed fileChange completed', 'turn/diff/updated']
 FILES = asked('fileChange', 'item/fileChange/requestApproval')
 TURNS = [
     ('say hello', None, BEGIN + ['item/started reasoning', 'item/reasoning/summaryPartAdded', 'item/reasoning/summaryTextDelta',
@@ -96,8 +97,9 @@ TURNS = [
     ('run two', 'decline', BEGIN + COMMAND + ['item/completed commandExecution declined'] + USAGE + TEXT + USAGE + END),
     ('run three', 'cancel', BEGIN + COMMAND + ['item/completed commandExecution declined'] + USAGE + STOPPED),
     ('run four', 'acceptForSession', BEGIN + COMMAND + ['item/completed commandExecution completed'] + USAGE + TEXT + USAGE + END),
-    ('patch it', 'accept', BEGIN + FILES + ['item/completed fileChange completed'] + USAGE + TEXT + USAGE + END),
-    ('create it', 'accept', BEGIN + FILES + ['item/completed fileChange completed'] + USAGE + TEXT + USAGE + END),
+    # tenax reports the whole change of the turn with each file.
+    ('patch it', 'accept', BEGIN + FILES + CHANGED + USAGE + TEXT + USAGE + END),
+    ('create it', 'accept', BEGIN + FILES + CHANGED + USAGE + TEXT + USAGE + END),
     ('a bad request', None, BEGIN + FAILED),
     ('and now', None, BEGIN + TEXT + USAGE + END),  # idle again
     ('no money', None, BEGIN + FAILED),

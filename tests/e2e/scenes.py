@@ -279,6 +279,29 @@ def as_it_is_listed(stage):
     p.end()
 
 
+# ---- Turns ----
+
+@scene('step\n if-prompt "work"\n call Read {"file_path": "a.txt"}\n'
+       'step\n if-result ""\n call Edit {"file_path": "a.txt", "old_string": "two", "new_string": "2"}\n'
+       'step\n if-result ""\n call Edit {"file_path": "a.txt", "old_string": "one", "new_string": "1"}\n'
+       'step\n if-result ""\n call Write {"file_path": "new/b.txt", "content": "b\\n"}\n' + FINE)
+def the_diff_of_a_turn(stage):
+    """With each changed file, all that the turn has changed so far; the next turn begins anew."""
+    with open(os.path.join(stage, 'work', 'a.txt'), 'w') as f:
+        f.write('one\ntwo\nthree\n')
+    p = client(stage, *FREE)
+    thread = p.ask('thread/start', {'cwd': p.dir})['result']['thread']['id']
+    diffs = []
+    p.prompt(thread, 'work')
+    done = p.until(lambda m: m.get('method') == 'turn/diff/updated' and diffs.append(m['params']) or m.get('method') == 'turn/completed')
+    assert len(diffs) == 3 and {d['turnId'] for d in diffs} == {done['params']['turn']['id']}, diffs
+    edited = '\n'.join(('diff --git a/a.txt b/a.txt', '--- a/a.txt', '+++ b/a.txt', '@@ -1,3 +1,3 @@', '-one', '-two', '+1', '+2', ' three', ''))
+    assert diffs[1]['diff'] == edited, diffs[1]
+    assert diffs[2]['diff'] == edited + 'diff --git a/new/b.txt b/new/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new/b.txt\n' \
+        '@@ -0,0 +1,1 @@\n+b\n', diffs[2]
+    p.end()
+
+
 # ---- Goals ----
 
 def goal_notes(p, count):

@@ -234,6 +234,7 @@ static void *on_view_new(struct client_view *view)
     buf_init(&v->status, 4096);
     buf_init(&v->goal, CODEX_MAX_TEXT);
     buf_init(&v->started, 4096);
+    buf_init(&v->diff, CODEX_MAX_TEXT);
     v->in_turn = host_in_turn(view->live->host);
     codex_items_init(v);
     return v;
@@ -244,6 +245,7 @@ static void on_view_free(void *own)
     struct codex_view *v = own;
 
     codex_asked_free(v);
+    codex_diff_release(v);
     items_release(&v->items);
     buf_release(&v->status);
     buf_release(&v->goal);

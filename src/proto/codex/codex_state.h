@@ -2,7 +2,8 @@
  * The inside of the app-server; for src/proto/codex alone.
  *
  * codex_server.c has the methods and the connection; codex_thread.c starts, resumes and forks
- * threads; codex_turn.c starts, steers and interrupts turns and reports what happens in them;
+ * threads; codex_turn.c starts, steers and interrupts turns and reports what happens in them,
+ * codex_diff.c the files that they change;
  * codex_ask.c asks for approvals; codex_goal.c has thread/goal, codex_goal_elsewhere.c that of
  * threads of other processes, which codex_goal_follow.c follows; codex_list.c has the lists;
  * items.c what a turn is made of. The loop's thread.
@@ -25,6 +26,7 @@
 
 struct codex_asked;
 struct codex_follow;
+struct diff_file;
 struct event;
 struct json;
 struct store_goal;
@@ -60,7 +62,9 @@ struct codex_view {
     bool has_failed; /* the last turn */
     bool owes_usage; /* of `last`: not reported yet */
     struct llm_usage total, last;
-    const char *policy, *sandbox; /* as they were chosen; NULL: by the settings */
+    VEC(struct diff_file *) changed; /* by the turn that runs */
+    struct buf diff;                 /* as last reported */
+    const char *policy, *sandbox;    /* as they were chosen; NULL: by the settings */
 };
 
 struct codex_view *codex_view_of(const struct client_view *v);
@@ -120,6 +124,13 @@ void codex_interrupt(struct codex_view *v);
 void codex_event(struct client_view *view, const struct event *e);
 void codex_say_status(struct codex_view *v);
 void codex_items_init(struct codex_view *v);
+
+/* ---- codex_diff.c ---- */
+
+/* An item has ended: reports the diff of the turn if it has changed. */
+void codex_diff_say(struct codex_view *v, const struct codex_turn *t, const struct codex_item *it);
+void codex_diff_clear(struct codex_view *v);
+void codex_diff_release(struct codex_view *v);
 
 /* ---- codex_ask.c ---- */
 

@@ -62,6 +62,7 @@ static void on_turn_started(void *arg, const struct codex_turn *t)
     if (str_eq(buf_str(&v->started), buf_str(&t->id)))
         buf_clear(&v->started);
     v->has_failed = false;
+    codex_diff_clear(v);
     codex_say_status(v);
     write_turn_note(v, "turn/started", t, TURN_BARE);
 }
@@ -119,6 +120,7 @@ static void on_item_delta(void *arg, const struct codex_turn *t, const struct co
 static void on_item_completed(void *arg, const struct codex_turn *t, const struct codex_item *it)
 {
     say_item(arg, "item/completed", t, it);
+    codex_diff_say(arg, t, it);
 }
 
 static struct str turn_id(const struct codex_view *v)

@@ -454,7 +454,7 @@ static void write_command(const struct codex_item *it, const char *dir, const st
         jw_null(w);
 }
 
-static void add_hunks(const struct json *hunks, struct buf *ret)
+void items_add_hunks(const struct json *hunks, struct buf *ret)
 {
     JSON_EACH(hunks, hunk) {
         buf_addf(ret, "@@ -%d,%d +%d,%d @@\n", (int)json_get_i64(hunk, "oldStart", 1),
@@ -487,7 +487,7 @@ static void write_files(const struct codex_item *it, const char *dir, const stru
     if (data)
         adds = str_is(json_get_str(data, "type"), "create");
     if (json_len(json_get(data, "structuredPatch")))
-        add_hunks(json_get(data, "structuredPatch"), &diff);
+        items_add_hunks(json_get(data, "structuredPatch"), &diff);
     else if (str_is(buf_str(&it->name), "Write"))
         buf_add(&diff, json_get_str(input, "content"));
     else

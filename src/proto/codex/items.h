@@ -15,6 +15,7 @@
 #include "base/vec.h"
 
 struct event;
+struct json;
 struct jw;
 
 #define ITEM_MAX_TEXT ((size_t)64 << 20)
@@ -97,5 +98,7 @@ enum turn_view {
     TURN_FULL,
 };
 void turn_write(const struct codex_turn *t, const char *dir, enum turn_view view, struct jw *w);
+/* A structuredPatch of a result as hunks of a diff. */
+void items_add_hunks(const struct json *hunks, struct buf *ret);
 /* {message, codexErrorInfo, additionalDetails} */
 void turn_write_error(const struct codex_turn *t, struct jw *w);
