@@ -43,6 +43,7 @@ void agent_wake(struct agent *a)
     struct mail *m = mem_zalloc(sizeof(*m));
 
     m->kind = &wake_kind;
+    atomic_fetch_add(&a->wakes, 1);
     mailbox_send(a->mail, m);
 }
 
@@ -333,6 +334,14 @@ static bool agent_is_idle(struct agent *a, int64_t *io_ms)
     return false;
 }
 
+/* wakes: how many there were when the caller began to look for work. */
+static void agent_settle(struct agent *a, uint64_t wakes)
+{
+    atomic_store(&a->settled, wakes);
+    if (a->spec.settled && inputs_has_put_off(a->inputs))
+        a->spec.settled(a->spec.settled_arg);
+}
+
 static void agent_go(void *arg);
 
 /* Works until nothing is left to do. Returns true if the agent was asked to finish; the caller
@@ -342,6 +351,7 @@ static bool agent_work(struct agent *a)
 {
     for (;;) {
         bool gone = a->turn && cancel_is_set(a->spec.cancel);
+        uint64_t wakes = atomic_load(&a->wakes);
         enum referee_idle next;
         int64_t until_ms = -1;
         struct agent_input in;
@@ -372,6 +382,7 @@ static bool agent_work(struct agent *a)
         }
         if (next == IDLE_REST && agent_is_over(a, gone))
             return true;
+        agent_settle(a, wakes);
         if (next == IDLE_REST && agent_is_idle(a, &until_ms)) {
             a->told_idle = true;
             agent_tell(a, "idle_prompt", /*title=*/NULL, STR("tenax is waiting for your input"));
@@ -571,6 +582,11 @@ bool agent_rests(struct agent *a)
     rests = !a->turn_cancel && !a->wants_start;
     lock_give(&a->lock);
     return rests && inputs_rests(a->inputs) && !inputs_is_woken(a->inputs);
+}
+
+bool agent_has_settled(struct agent *a)
+{
+    return atomic_load(&a->settled) == atomic_load(&a->wakes) && agent_rests(a);
 }
 
 void agent_ask_start(struct agent *a)

@@ -153,6 +153,10 @@ struct agent_spec {
      * thread. */
     bool (*awaits)(void *arg);
     void *awaits_arg;
+    /* Called when the agent has nothing left to do while a command waits for that (input.h:
+     * inputs_put_off()). NULL = nobody waits. Agent thread; must not block. */
+    void (*settled)(void *arg);
+    void *settled_arg;
     struct team *team;     /* the team and its task list, for tools; NULL if there is no team */
     struct cancel *cancel; /* the process's: ends the turn and the agent */
 };
@@ -172,6 +176,9 @@ void agent_pass(struct agent *a, struct agent_input *claimed);
 struct inputs *agent_inputs(struct agent *a);
 /* True if no turn runs and no input waits. */
 bool agent_rests(struct agent *a);
+/* True if the agent's thread has found nothing more to do: also no turn that a goal or background
+ * work is about to begin. */
+bool agent_has_settled(struct agent *a);
 /* Copies the conversation so far, to start another agent with it. Calls that are still running get
  * the result AGENT_TALK_RESULT in the copy. Waits for the agent's thread. */
 #define AGENT_TALK_RESULT "Fork started."

@@ -138,6 +138,9 @@ struct agent {
     struct hook_lines hook_lines;
     char prompt_id[ID_UUID_LEN + 1]; /* of the input being processed; or "" */
 
+    /* Wake-ups so far, and how many of them had come when the agent last found nothing to do. */
+    _Atomic uint64_t wakes, settled;
+
     _Atomic int cache_break; /* enum cache_break; any thread */
 
     /* Hooks that run in the background. */

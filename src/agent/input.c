@@ -30,6 +30,7 @@ struct entry {
     enum stage stage;
     int64_t since_ms;  /* clock_mono_ms() */
     bool is_withdrawn; /* withdrawn while claimed */
+    bool is_put_off;
 };
 
 struct inputs {
@@ -302,9 +303,10 @@ void inputs_leave(struct inputs *q)
 
 /* ---- The reader ---- */
 
-struct agent_input *inputs_claim(struct inputs *q, bool only_orders)
+struct agent_input *inputs_claim(struct inputs *q, bool only_orders, bool settled)
 {
     struct entry *found = NULL;
+    bool is_blocked = false;
 
     lock_take(&q->lock);
     VEC_EACH(&q->list, e) {
@@ -312,8 +314,11 @@ struct agent_input *inputs_claim(struct inputs *q, bool only_orders)
             found = NULL;
             break;
         }
-        if (!found && (*e)->stage == STAGE_UNREAD &&
-            ((*e)->in.order || (!only_orders && !q->is_held)))
+        if (found || (*e)->stage != STAGE_UNREAD ||
+            (!(*e)->in.order && (only_orders || q->is_held)))
+            continue;
+        is_blocked = is_blocked || ((*e)->is_put_off && !settled);
+        if (!is_blocked || !(*e)->in.in_order)
             found = *e;
     }
     if (found)
@@ -348,6 +353,28 @@ void inputs_unread(struct inputs *q, struct agent_input *claimed)
     lock_give(&q->lock);
     if (is_withdrawn)
         entry_free(e);
+}
+
+void inputs_put_off(struct inputs *q, struct agent_input *claimed)
+{
+    struct entry *e = entry_of(claimed);
+
+    lock_take(&q->lock);
+    e->is_put_off = true;
+    lock_give(&q->lock);
+    inputs_unread(q, claimed);
+}
+
+bool inputs_has_put_off(struct inputs *q)
+{
+    bool has = false;
+
+    lock_take(&q->lock);
+    VEC_EACH(&q->list, e) {
+        has = has || ((*e)->is_put_off && (*e)->stage == STAGE_UNREAD);
+    }
+    lock_give(&q->lock);
+    return has;
 }
 
 void inputs_done(struct inputs *q, struct agent_input *claimed)

@@ -79,7 +79,9 @@ struct agent_input {
     bool has_files;  /* but not in this one: "@file" names a file */
     bool go_on;      /* resumes an interrupted turn; has no message */
     bool is_note;    /* text by tenax instead of the user */
-    bool wakes;      /* of a note: starts a turn when the agent is idle */
+    /* Its sender counts results: a command waits until all earlier input has been answered. */
+    bool in_order;
+    bool wakes; /* of a note: starts a turn when the agent is idle */
     /* Of a note: its first block is the user's command, already shown when it was typed. The
      * transcript records it as input, so that the turn can be rewound. */
     bool is_typed;
@@ -128,8 +130,12 @@ bool inputs_drop(struct inputs *q, enum inputs_which which);
 /* ---- The reader ---- */
 
 /* Claims the first unread input; it is lent until inputs_done(), inputs_unread() or inputs_pass().
- * NULL if there is none or one is already claimed. only_orders: skip texts. */
-struct agent_input *inputs_claim(struct inputs *q, bool only_orders);
+ * NULL if there is none or one is already claimed. only_orders: skip texts. settled: the agent has
+ * nothing to do; otherwise an input that was put off, and those in_order after it, are skipped. */
+struct agent_input *inputs_claim(struct inputs *q, bool only_orders, bool settled);
+/* Leaves the claimed input unread until the agent has nothing to do. */
+void inputs_put_off(struct inputs *q, struct agent_input *claimed);
+bool inputs_has_put_off(struct inputs *q);
 /* Marks the claimed input as running, so that it cannot be withdrawn any more. False if it already
  * was withdrawn. */
 bool inputs_run(struct inputs *q, struct agent_input *claimed);

@@ -109,9 +109,10 @@ static void run_step(struct inputs *q, const char *step, struct agent_input **cl
         put(q, what + 1, INPUT_NOW);
         return;
     case 'c':
-        *claimed = inputs_claim(q, /*only_orders=*/false);
+        *claimed = inputs_claim(q, /*only_orders=*/false, /*settled=*/true);
         assert_non_null(*claimed);
-        assert_null(inputs_claim(q, /*only_orders=*/false)); /* one reader at a time */
+        assert_null(
+            inputs_claim(q, /*only_orders=*/false, /*settled=*/true)); /* one reader at a time */
         assert_false(inputs_is_clear(q));
         return;
     case 'p':
@@ -217,9 +218,9 @@ static void limits(void **state)
     assert_int_equal(err.code, ERR_TOO_BIG);
     assert_null(in.message); /* taken */
     inputs_hold(q, true);
-    assert_null(inputs_claim(q, /*only_orders=*/false));
+    assert_null(inputs_claim(q, /*only_orders=*/false, /*settled=*/true));
     inputs_hold(q, false);
-    assert_non_null(inputs_claim(q, /*only_orders=*/false));
+    assert_non_null(inputs_claim(q, /*only_orders=*/false, /*settled=*/true));
     inputs_free(q);
 }
 
@@ -249,7 +250,7 @@ static void reader(void *arg)
     struct agent_input *in;
 
     for (int i = 0; i < 4 * EACH; i++) {
-        in = inputs_claim(arg, /*only_orders=*/false);
+        in = inputs_claim(arg, /*only_orders=*/false, /*settled=*/true);
         if (in && !inputs_pass(arg, in))
             inputs_done(arg, in);
     }
@@ -267,7 +268,7 @@ static void at_once(void **state)
         threads[i] = thread_start("t", i < 3 ? pusher : reader, q, /*err=*/NULL);
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         thread_join(threads[i]);
-    for (struct agent_input *c = inputs_claim(q, false); c; c = inputs_claim(q, false))
+    for (struct agent_input *c = inputs_claim(q, false, true); c; c = inputs_claim(q, false, true))
         assert_true(inputs_pass(q, c));
     for (; inputs_next(q, /*between=*/false, &in); seen++)
         agent_input_release(&in);

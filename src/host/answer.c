@@ -201,6 +201,6 @@ void host_answer(struct host *h, const struct host_answer *a)
         answer_begins(h);
     answer_input(h, a->input);
     feed_emit(host_feed(h), e, /*cancel=*/NULL);
-    if (alone)
+    if (alone || (a->counts && !a->goes_on))
         answer_ends(h, a);
 }

@@ -577,6 +577,8 @@ void host_free(struct host *h)
     team_close(h->team);
     children_free(h->children); /* their costs are reported to the main agent */
     agent_free(h->agent);
+    if (h->on_settled_release)
+        h->on_settled_release(h->on_settled_arg);
     agents_free(h->agents);
     definitions_unref(h->types_read);
     inputs_free(h->own_inputs);

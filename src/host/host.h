@@ -195,6 +195,11 @@ void host_write_tools(struct host *h, struct buf *ret);
 /* Takes lines of the transcript, by uuid, out of the conversation when it is idle (agent_snip()). A
  * notice says what came of it; here only ERR_NOT_FOUND, for a session that has not begun. */
 int host_snip(struct host *h, const struct strv *entries, struct err *err);
+/* fn is called when the main agent has nothing left to do while a command waits for that
+ * (inputs_put_off()). Its thread; must not wait. Only once, before there is an agent; arg is
+ * released with the host. */
+void host_on_settled(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg));
+bool host_has_settled(struct host *h); /* it has nothing left to do */
 /* No more input: fn(arg) is called once all is done, on some thread; at once when nothing was ever
  * sent. Only once. */
 void host_finish(struct host *h, void (*fn)(void *arg), void *arg);
@@ -349,6 +354,7 @@ struct host_answer {
     bool is_markdown; /* the model has written it */
     bool is_error;
     bool goes_on; /* a turn will begin by itself */
+    bool counts;  /* it has a result, even if a turn has begun by itself meanwhile */
 };
 void host_answer(struct host *h, const struct host_answer *a);
 int64_t host_count_result(struct host *h); /* the number of the next result, from 0 */

@@ -115,6 +115,28 @@ void host_refresh(void *arg)
     host_refresh_mcp(h);
 }
 
+static void host_settled(void *arg)
+{
+    struct host *h = arg;
+
+    if (h->on_settled)
+        h->on_settled(h->on_settled_arg);
+}
+
+void host_on_settled(struct host *h, void (*fn)(void *arg), void *arg, void (*release)(void *arg))
+{
+    h->on_settled = fn;
+    h->on_settled_arg = arg;
+    h->on_settled_release = release;
+}
+
+bool host_has_settled(struct host *h)
+{
+    struct agent *a = host_running(h);
+
+    return !a || agent_has_settled(a);
+}
+
 /* Creates it with what is known at the start; the rest is set with the first input. */
 void host_make_agent(struct host *h)
 {
@@ -148,6 +170,8 @@ void host_make_agent(struct host *h)
         .extra = host_extra_source(h),
         .awaits = host_awaits_tasks,
         .awaits_arg = h,
+        .settled = host_settled,
+        .settled_arg = h,
         .team = h->team,
         .max_steps = h->max_steps,
         .effort = h->effort,

@@ -109,6 +109,9 @@ struct host {
     struct mcp *mcp;          /* NULL: no servers are configured */
     host_fitting_fn *fitting; /* NULL: nothing */
     void *fitting_arg;
+    void (*on_settled)(void *arg); /* host_on_settled() */
+    void *on_settled_arg;
+    void (*on_settled_release)(void *arg);
     struct strv mcp_told;           /* notes about tools, each said once; under `boxing` */
     struct mcp_desk *mcp_desk;      /* what servers have asked (mcp_ask.h) */
     struct arena mcp_arena;         /* of mcp_servers */

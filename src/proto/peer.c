@@ -617,6 +617,7 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
                                 .no_query = !json_get_bool(line, "shouldQuery", true),
                                 .is_literal = json_get_bool(line, "client_composed", false)};
 
+    input.in_order = p->spec.owner && input.when == INPUT_LATER;
     if (p->spec.looks_only)
         return err_set(err, ERR_DENIED, CONTROL_LOOKS_ONLY);
     if (message_parse(json_get(line, "message"), &m, err) < 0 || check_blocks(m, err) < 0)
@@ -638,11 +639,9 @@ static int peer_user(struct peer *p, const struct json *line, struct err *err)
  * it gets one for a rejected prompt, too, or both sides would wait indefinitely. */
 static void peer_leave_out(struct peer *p, bool is_waited_for, const char *text)
 {
-    struct host_answer answer = {.command = "", .text = str_of(text), .is_error = true};
-
     peer_complain(p, text);
     if (p->spec.owner && is_waited_for)
-        host_answer(p->spec.session->host, &answer);
+        slash_refuse(p->spec.session->slash, str_of(text));
 }
 
 static void peer_parsed(struct peer *p, const struct json *line)

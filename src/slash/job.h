@@ -41,8 +41,9 @@ struct slash {
 
 enum job_kind {
     JOB_COMMAND,
-    JOB_OWN,   /* "/name": a command of the user's own, or none at all; "/ name": name is empty */
-    JOB_INPUT, /* a prompt */
+    JOB_OWN,    /* "/name": a command of the user's own, or none at all; "/ name": name is empty */
+    JOB_INPUT,  /* a prompt */
+    JOB_REFUSE, /* a message that could not be read: args is why */
     JOB_FINISH,
 };
 
@@ -53,6 +54,7 @@ struct slash_job {
     const struct slash_command *command;
     struct agent_input *input; /* claimed in the queue */
     bool is_passed;            /* it is no longer: it waits for its turn, or has failed */
+    bool in_order;             /* of a job that was not typed: as agent_input.in_order */
     struct buf name;           /* of the command */
     struct buf args;
     struct goal_argument *goal; /* NULL: args count */

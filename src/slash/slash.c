@@ -37,12 +37,23 @@ static void nudge_free(struct mail *m)
 static const struct mail_kind nudge_kind = {"slash", nudge_free};
 static const struct mail_kind stop_kind = {"slash stop", nudge_free};
 
-static void slash_nudge(struct slash *s, const struct mail_kind *kind)
+static void slash_nudge(struct mailbox *mailbox, const struct mail_kind *kind)
 {
     struct mail *m = mem_zalloc(sizeof(*m));
 
     m->kind = kind;
-    mailbox_send(s->mailbox, m);
+    mailbox_send(mailbox, m);
+}
+
+/* The agent has nothing left to do: a command that waited for that can run. */
+static void slash_on_settled(void *arg)
+{
+    slash_nudge(arg, &nudge_kind);
+}
+
+static void slash_release_mailbox(void *arg)
+{
+    mailbox_unref(arg);
 }
 
 static void job_free(struct input_order *o)
@@ -66,6 +77,12 @@ static struct slash_job *job_new(enum job_kind kind)
     buf_init(&j->name, SLASH_MAX_ANSWER);
     buf_init(&j->args, SLASH_MAX_ANSWER);
     return j;
+}
+
+/* Whether nothing is left to wait for: all earlier input has been answered. */
+static bool slash_has_settled(struct slash *s)
+{
+    return cancel_is_set(s->cancel) || host_has_settled(s->host);
 }
 
 static bool slash_is_left(struct slash *s)
@@ -140,11 +157,21 @@ static struct slash_job *job_of(struct agent_input *in)
     return j;
 }
 
-/* The sender of the prompt is gone. */
-static void slash_tell_lost(struct slash *s, struct str uuid, const struct err *err)
+/* The sender of the prompt is gone, or counts results. */
+static void slash_tell_lost(struct slash *s, const struct agent_input *lost, const struct err *err)
 {
-    struct event *e = host_event(s->host, EVENT_NOTICE);
+    struct str uuid = str_of(lost->uuid);
+    struct event *e;
 
+    if (lost->in_order) {
+        host_answer(s->host, &(struct host_answer){.input = lost,
+                                                   .command = "",
+                                                   .text = str_of(err->text),
+                                                   .is_error = true,
+                                                   .counts = true});
+        return;
+    }
+    e = host_event(s->host, EVENT_NOTICE);
     e->level = LEVEL_ERROR;
     e->id = arena_str(&e->arena, uuid);
     e->text = arena_str(&e->arena, str_of(err->text));
@@ -162,10 +189,17 @@ static int slash_read_one(struct slash *s, struct agent_input *in, bool can_run,
     bool is_order = in->order != NULL;
     struct slash_job *j = job_of(in);
     bool is_command = j->kind != JOB_INPUT;
-    bool is_skipped = is_order && !j->answer && j->kind != JOB_FINISH && slash_is_left(s);
+    bool is_skipped = is_order && !j->answer && j->kind != JOB_FINISH && j->kind != JOB_REFUSE &&
+                      slash_is_left(s);
     bool is_ours;
     int rc = 0;
 
+    if (is_command && can_run && in->in_order && j->kind != JOB_FINISH && !slash_has_settled(s)) {
+        if (!is_order)
+            job_free(&j->order);
+        inputs_put_off(q, in);
+        return 0;
+    }
     if (is_command && !can_run && !is_skipped)
         rc = 1;
     else if (!is_skipped && (!is_command || inputs_run(q, in)))
@@ -186,24 +220,27 @@ static int slash_read(struct slash *s, bool can_run, struct str mine, struct err
     int result = 0;
 
     for (;;) {
-        struct agent_input *in = inputs_claim(q, /*only_orders=*/slash_is_left(s));
-        char uuid[ID_UUID_LEN + 1] = "";
+        struct agent_input *in =
+            inputs_claim(q, /*only_orders=*/slash_is_left(s), slash_has_settled(s));
+        struct agent_input was = {0};
         struct err why = {0};
         int rc;
 
         if (!in)
             return result;
-        memcpy(uuid, in->uuid, sizeof(uuid));
+        was.in_order = in->in_order;
+        was.is_named = in->is_named;
+        memcpy(was.uuid, in->uuid, sizeof(was.uuid));
         rc = slash_read_one(s, in, can_run, &why);
         if (rc > 0 && slash_leave_to_thread(s, in, &why) == 0)
             return result;
         if (rc == 0)
             continue;
-        if (mine.len && str_is(mine, uuid)) {
+        if (mine.len && str_is(mine, was.uuid)) {
             *err = why;
             result = -1;
         } else {
-            slash_tell_lost(s, str_of(uuid), &why);
+            slash_tell_lost(s, &was, &why);
         }
     }
 }
@@ -237,7 +274,7 @@ static int slash_leave_to_thread(struct slash *s, struct agent_input *in, struct
         return -1;
     }
     inputs_unread(host_inputs(s->host), in);
-    slash_nudge(s, &nudge_kind);
+    slash_nudge(s->mailbox, &nudge_kind);
     return 0;
 }
 
@@ -250,6 +287,7 @@ struct slash *slash_new(struct host *h, struct cancel *cancel)
     s->mailbox = mailbox_new();
     lock_init(&s->lock);
     s->own = own_now_new(h);
+    host_on_settled(h, slash_on_settled, mailbox_ref(s->mailbox), slash_release_mailbox);
     /* If the session has already started, continues without it; nothing else can fail here. */
     if (!conf_get_bool(host_conf(h), "disableSlashCommands", false))
         (void)skill_tool_add(h, s->own, /*err=*/NULL);
@@ -278,7 +316,7 @@ static void slash_stop(struct slash *s, bool is_left)
 {
     cancel_set(s->cancel);
     if (s->thread) {
-        slash_nudge(s, &stop_kind);
+        slash_nudge(s->mailbox, &stop_kind);
         thread_join(s->thread);
     }
     lock_take(&s->lock);
@@ -379,7 +417,7 @@ int slash_send(struct slash *s, struct agent_input *input, struct err *err)
 /* An order that was not typed. */
 static int slash_order(struct slash *s, struct slash_job *j, struct err *err)
 {
-    struct agent_input in = {.order = &j->order};
+    struct agent_input in = {.order = &j->order, .in_order = j->in_order};
     char uuid[ID_UUID_LEN + 1];
 
     id_uuid(in.uuid);
@@ -412,6 +450,17 @@ int slash_ask(struct slash *s, const struct slash_command *command, struct str a
     return slash_order(s, j, err);
 }
 
+void slash_refuse(struct slash *s, struct str text)
+{
+    struct slash_job *j = job_new(JOB_REFUSE);
+    struct err err = {0};
+
+    j->in_order = true;
+    buf_add(&j->args, text);
+    if (slash_order(s, j, &err) < 0) /* no thread can be started */
+        host_notice(s->host, LEVEL_ERROR, text);
+}
+
 void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg)
 {
     struct slash_job *j;
@@ -422,6 +471,7 @@ void slash_finish(struct slash *s, void (*fn)(void *arg), void *arg)
         return;
     }
     j = job_new(JOB_FINISH);
+    j->in_order = true;
     j->fn = fn;
     j->arg = arg;
     if (slash_order(s, j, &err) < 0) /* no thread can be started */

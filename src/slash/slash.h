@@ -142,6 +142,8 @@ void slash_leave(struct slash *s);
 /* What the user or a client says: a command is run, everything else is for the model. Takes the
  * content of *input, also on failure. */
 int slash_send(struct slash *s, struct agent_input *input, struct err *err);
+/* A message that could not be read gets a result that says why, in its place among the others. */
+void slash_refuse(struct slash *s, struct str text);
 /* Reads the unread input in the queue: the session has become able to. The first prompt causes the
  * missing parts of the agent to be made, which takes its time. -1: the one with this uuid could not
  * be passed on; for others there is a notice. */

@@ -50,6 +50,7 @@ static void slash_tell(struct slash *s, struct slash_job *j, struct slash_call *
         .is_markdown = call->is_markdown && !err,
         .is_error = err && !is_left,
         .goes_on = !err && call->goes_on,
+        .counts = j->input && j->input->in_order,
     };
 
     if (err) {
@@ -357,10 +358,19 @@ static void slash_run_never(struct slash *s, struct slash_job *j)
     slash_call_release(&none);
 }
 
+static void slash_run_refuse(struct slash *s, const struct slash_job *j)
+{
+    host_answer(s->host,
+                &(struct host_answer){
+                    .command = "", .text = buf_str(&j->args), .is_error = true, .counts = true});
+}
+
 int slash_run(struct slash *s, struct slash_job *j, struct err *err)
 {
-    if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
-        (j->until_ms && clock_mono_ms() > j->until_ms))
+    if (j->kind == JOB_REFUSE)
+        slash_run_refuse(s, j);
+    else if ((j->kind != JOB_FINISH && cancel_is_set(s->cancel)) ||
+             (j->until_ms && clock_mono_ms() > j->until_ms))
         slash_run_never(s, j);
     else if (j->kind == JOB_COMMAND)
         slash_run_command(s, j);
