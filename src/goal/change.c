@@ -363,7 +363,7 @@ static int change_budget(struct goal *g, const struct goal_argument *what, struc
         (u.max_cost == CHANGE_SET && goal_check_price(g, u.max_cost_usd, err) < 0) ||
         (u.has_status && (goal_gate(g, &ret->code, err) < 0 || check_text(g, err) < 0)))
         return -1;
-    goal_tell_begin(g, &w, &data);
+    goal_tell_begin_as(g, u.has_status ? u.status : g->row.status, &w, &data);
     jw_kcstr(&w, "limit", goal_limit_name(what->limit));
     jw_object_end(&w);
     r = goal_update(g, &u, "limits", buf_str(&data), err);
@@ -411,11 +411,12 @@ static int edit_options(const struct goal_options *o, struct goal_update *u, str
 }
 
 /* The text goes into the ledger only: observers may be remote. */
-static void write_edited(struct goal *g, struct str text, bool with_text, struct buf *ret)
+static void write_edited(struct goal *g, enum goal_status status, struct str text, bool with_text,
+                         struct buf *ret)
 {
     struct jw w;
 
-    goal_tell_begin(g, &w, ret);
+    goal_tell_begin_as(g, status, &w, ret);
     if (with_text)
         jw_kstr(&w, "objective", str_clip(text, GOAL_LEDGER_TEXT));
     jw_ki64(&w, "objective_chars", (int64_t)goal_count_points(text));
@@ -449,7 +450,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
         return -1;
     objective = buf_str(&column);
     how = buf_str(&options);
-    write_edited(g, text, /*with_text=*/true, &kept);
+    write_edited(g, u.status, text, /*with_text=*/true, &kept);
     r = goal_update(g, &u, "edited", buf_str(&kept), err);
     if (r < 0)
         return -1;
@@ -461,7 +462,7 @@ static int change_edit(struct goal *g, const struct goal_argument *what, enum go
     g->updated_due = true;
     g->spec.host.arm(g->spec.host.arg, goal_is_active(g) ? g->row.objective : STR(""));
     goal_attach(g, /*met=*/false, /*sentinel=*/true, STR(""), /*achieved=*/false);
-    write_edited(g, text, /*with_text=*/false, &data);
+    write_edited(g, u.status, text, /*with_text=*/false, &data);
     goal_tell(g, "goal_updated", buf_str(&data));
     goal_tell_active(g);
     buf_adds(&ret->text, "Goal updated: ");

@@ -252,7 +252,7 @@ int goal_set_status_by(struct goal *g, enum goal_status to, unsigned from, struc
     struct jw w;
     int r;
 
-    goal_tell_begin(g, &w, &data);
+    goal_tell_begin_as(g, to, &w, &data);
     jw_kcstr(&w, "from", goal_status_name(was));
     jw_kcstr(&w, "to", goal_status_name(to));
     jw_kstr(&w, "why", str_clip(why, 8 << 10));
@@ -346,6 +346,11 @@ void goal_objective(struct goal *g, const struct store_goal *row, struct buf *re
 
 void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out)
 {
+    goal_tell_begin_as(g, g->row.status, w, out);
+}
+
+void goal_tell_begin_as(struct goal *g, enum goal_status status, struct jw *w, struct buf *out)
+{
     jw_init(w, out, 0);
     jw_object(w);
     jw_kstr(w, "goal_id", g->row.goal_id);
@@ -354,7 +359,7 @@ void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out)
     jw_ki64(w, "tokens", g->row.tokens_used);
     jw_ki64(w, "output_tokens", g->row.output_tokens);
     jw_ki64(w, "duration_ms", g->has ? clock_wall_ms() - g->row.created_at_ms : 0);
-    jw_kcstr(w, "status", goal_status_name(g->row.status));
+    jw_kcstr(w, "status", goal_status_name(status));
     if (g->is_elsewhere)
         jw_kbool(w, "elsewhere", true);
 }

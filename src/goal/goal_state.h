@@ -271,6 +271,8 @@ void goal_write_checks(const struct strv *commands, struct buf *ret); /* the col
 /* goal.c: telling others. */
 void goal_tell(struct goal *g, const char *name, struct str json);
 void goal_tell_begin(struct goal *g, struct jw *w, struct buf *out); /* the common fields */
+/* The same for a change that is about to be written: the status after it. */
+void goal_tell_begin_as(struct goal *g, enum goal_status status, struct jw *w, struct buf *out);
 void goal_tell_active(struct goal *g);
 void goal_tell_row(struct goal *g);
 void goal_notice(struct goal *g, enum event_level level, const char *fmt, ...) PRINTF_LIKE(3, 4);
