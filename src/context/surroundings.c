@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "context/branch.h"
-#include "context/commits.h"
 #include "proc/glance.h"
 #include "proc/outside.h"
 
@@ -36,7 +35,7 @@ enum job_state {
 struct git_job {
     enum job_state state;
     struct glance *git; /* while it runs, and then what it said */
-    struct buf known;   /* used instead: the stored text, or why git did not start */
+    struct buf why;     /* it did not start */
 };
 
 struct surroundings {
@@ -115,51 +114,35 @@ static void job_start(struct git_job *j, struct surroundings *s, const char *con
 
     surroundings_environ(s, &env);
     spec.envp = (const char *const *)strv_get(&env);
-    buf_init(&j->known, GIT_MAX_OUTPUT);
+    buf_init(&j->why, GIT_MAX_OUTPUT);
     j->git = glance_start(&spec, &err);
     j->state = j->git ? JOB_RUNNING : err.code == ERR_NOT_FOUND ? JOB_MISSING : JOB_FAILED;
     if (!j->git)
-        buf_adds(&j->known, err.text);
+        buf_adds(&j->why, err.text);
 }
 
 static void job_release(struct git_job *j)
 {
     glance_free(j->git);
     j->git = NULL;
-    buf_release(&j->known);
+    buf_release(&j->why);
 }
 
-/* What git said, or is known to say. */
+/* What git said. */
 static struct str job_said(const struct git_job *j)
 {
-    return buf_str(j->git ? &j->git->out : &j->known);
+    return j->git ? buf_str(&j->git->out) : STR("");
 }
 
 static struct str job_complaint(const struct git_job *j)
 {
-    return buf_str(j->git ? &j->git->err : &j->known);
+    return buf_str(j->git ? &j->git->err : &j->why);
 }
 
 static void job_look(struct git_job *j)
 {
     if (j->state == JOB_RUNNING && j->git->is_over)
         j->state = j->git->code == 0 ? JOB_DONE : JOB_FAILED;
-}
-
-/* Elsewhere, the checkout here means nothing. */
-static bool surroundings_remembers(const struct surroundings *s)
-{
-    return s->spec.commits && s->branch.commit && surroundings_is_sure(s);
-}
-
-static void surroundings_start_log(struct surroundings *s)
-{
-    buf_init(&s->log.known, GIT_MAX_OUTPUT);
-    if (surroundings_remembers(s) &&
-        commits_recall(s->spec.commits, s->branch.commit, &s->log.known))
-        s->log.state = JOB_DONE;
-    else
-        job_start(&s->log, s, log_argv);
 }
 
 struct surroundings *surroundings_start(const struct surroundings_spec *spec)
@@ -174,7 +157,7 @@ struct surroundings *surroundings_start(const struct surroundings_spec *spec)
             s->status.state = JOB_UNSAFE;
         else
             job_start(&s->status, s, status_argv);
-        surroundings_start_log(s);
+        job_start(&s->log, s, log_argv);
     }
     return s;
 }
@@ -229,8 +212,6 @@ static int surroundings_collect(struct surroundings *s, bool *ret_quick, struct 
         return -1;
     job_give_up(&s->status);
     job_give_up(&s->log);
-    if (s->log.git && s->log.state == JOB_DONE && surroundings_remembers(s))
-        commits_keep(s->spec.commits, s->branch.commit, job_said(&s->log));
     return 0;
 }
 

@@ -29,7 +29,6 @@ struct surroundings_spec {
     char *const *environ; /* for git, and for $SHELL */
     int64_t git_ms;       /* 0 = SURROUNDINGS_GIT_MS */
     bool is_later;        /* the session is resumed */
-    const char *commits;  /* cache of commits (commits.h); NULL = always ask git */
 };
 
 /* Never fails: the text mentions what could not be started. What *spec points to must stay valid

@@ -18,7 +18,6 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "context/branch.h"
-#include "context/commits.h"
 #include "context/surroundings.h"
 #include "proc/proc.h"
 #include "sync/cancel.h"
@@ -272,88 +271,6 @@ static void branches(void **state)
     }
 }
 
-/* ---- commits that are remembered ---- */
-
-/* One session after the other, all with the same file. */
-static const struct commits_case {
-    const char *head;
-    const char *log;      /* what git would say */
-    const char *file;     /* what the file is made before; NULL: left as it is */
-    const char *variable; /* of the environment */
-    const char *expect;
-} commits_cases[] = {
-    {COMMIT, "0123456 one", NULL, NULL, "0123456 one"},
-    {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* not asked again */
-    {COMMIT, "fedcba9 elsewhere", NULL, "GIT_DIR=x", "fedcba9 elsewhere"},
-    {OTHER_COMMIT, "fedcba9 newer", NULL, NULL, "fedcba9 newer"}, /* a new commit since: */
-    {OTHER_COMMIT, "abcdef6 two", NULL, NULL, "abcdef6 two"},     /* not remembered */
-    {OTHER_COMMIT, "abcdef6 other", NULL, NULL, "abcdef6 two"},
-    {COMMIT, "0123456 other", NULL, NULL, "0123456 one"}, /* both are known */
-    {COMMIT, "0123456 other", COMMIT " 100\n0123456 on", NULL, "0123456 other"},
-    {COMMIT, "0123456 again", "\n\n" COMMIT, NULL, "0123456 again"},
-    {COMMIT, "0123456 other", NULL, NULL, "0123456 again"},
-};
-
-static void remembered_commits(void **state)
-{
-    CLEANUP(mem_freep) char *dir = below("known");
-    CLEANUP(mem_freep) char *memory = below("commits");
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(commits_cases); i++) {
-        const struct commits_case *c = &commits_cases[i];
-        CLEANUP(buf_release) struct buf script = BUF_INIT(4096);
-        CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
-        CLEANUP(strv_release) struct strv env = STRV_INIT;
-        struct surroundings_spec spec = {.dir = dir, .git_ms = 60000, .commits = memory};
-        struct surroundings *s;
-
-        buf_addf(&script, "#!/bin/sh\ncase \"$*\" in *log*) echo '%s' ;; esac\n", c->log);
-        make_file("bin-known/git", buf_cstr(&script), 0700);
-        make_file("known/.git/HEAD", c->head, 0600);
-        if (c->file)
-            make_file("commits", c->file, 0600);
-        strv_addf(&env, "PATH=%s/bin-known:/usr/bin:/bin", root);
-        if (c->variable)
-            strv_adds(&env, c->variable);
-        spec.environ = strv_get(&env);
-        s = surroundings_start(&spec);
-        assert_int_equal(surroundings_write(s, /*cancel=*/NULL, &text, /*err=*/NULL), 0);
-        surroundings_free(s);
-        if (!str_ends(str_trim(buf_str(&text)), str_of(c->expect)))
-            fail_msg("row %zu: %s", i, buf_cstr(&text));
-    }
-}
-
-/* The newest ones stay, and the file stays small. */
-static void many_commits(void **state)
-{
-    CLEANUP(mem_freep) char *memory = below("many-commits");
-    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 20);
-    CLEANUP(buf_release) struct buf found = BUF_INIT(1 << 20);
-    size_t known = 0;
-
-    (void)state;
-    for (int i = 0; i < 100; i++) {
-        char commit[41];
-        char log[64];
-
-        snprintf(commit, sizeof(commit), "%040d", i);
-        snprintf(log, sizeof(log), "%039d number %d\n", i / 10, i);
-        commits_keep(memory, commit, str_of(log));
-    }
-    for (int i = 0; i < 100; i++) {
-        char commit[41];
-
-        snprintf(commit, sizeof(commit), "%040d", i);
-        known += commits_recall(memory, commit, &found);
-    }
-    assert_int_equal(known, 16);
-    assert_true(str_has(buf_str(&found), STR("number 84\n")));
-    assert_true(str_has(buf_str(&found), STR("number 99\n")));
-    assert_int_equal(file_slurp(memory, 16 * 200, &text, NULL), 0);
-}
-
 /* Runs a shell command in root; false when it failed. */
 static bool shell(const char *command)
 {
@@ -569,8 +486,6 @@ UNIT_TEST(surroundings)
         cmocka_unit_test(planted),
         cmocka_unit_test(layouts),
         cmocka_unit_test(huge_repository),
-        cmocka_unit_test(remembered_commits),
-        cmocka_unit_test(many_commits),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -15,7 +15,6 @@
 #include "guard/denied_files.h"
 #include "guard/permit.h"
 #include "guard/rule.h"
-#include "guard/sandbox_memory.h"
 #include "guard/sandbox_state.h"
 #include "guard/trial.h"
 #include "guard/workspace.h"
@@ -213,7 +212,6 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     s->wanted = spec->insists ? SANDBOX_NEEDED : wanted_state(conf);
     s->is_asked_for = spec->insists || is_asked_for(conf);
     s->can_confine = can_confine;
-    s->memory = sandbox_memory_new(spec->memory);
     s->denied = denied_files_new(DENIED_READ);
     s->unedited = denied_files_new(DENIED_EDIT);
     s->record = spec->record ? mem_dup(spec->record, strlen(spec->record)) : NULL;
@@ -268,7 +266,6 @@ void sandbox_free(struct sandbox *s)
     strv_release(&s->nested);
     strv_release(&s->nested_in);
     lock_release(&s->lock);
-    sandbox_memory_free(s->memory);
     denied_files_free(s->denied);
     denied_files_free(s->unedited);
     mem_freep(&s->record);
@@ -284,13 +281,9 @@ void sandbox_free(struct sandbox *s)
 
 enum sandbox_state sandbox_state(const struct sandbox *s)
 {
-    bool works;
-
     if (!s || s->wanted == SANDBOX_OFF)
         return SANDBOX_OFF;
-    works = s->can_confine();
-    sandbox_memory_learn(s->memory, works);
-    return works ? SANDBOX_ON : s->wanted;
+    return s->can_confine() ? SANDBOX_ON : s->wanted;
 }
 
 struct sandbox *sandbox_in_force(struct sandbox *s, struct permit *p)
@@ -366,19 +359,9 @@ enum sandbox_side sandbox_side(const struct sandbox *s, struct str command, cons
 
 /* ---- descriptions ---- */
 
-/* As far as it is known without a test; otherwise tests it. */
-static bool is_said_to_be_on(const struct sandbox *s)
-{
-    bool works;
-
-    if (s && s->wanted != SANDBOX_OFF && sandbox_memory_recall(s->memory, &works))
-        return works;
-    return sandbox_state(s) == SANDBOX_ON;
-}
-
 void sandbox_describe(struct sandbox *s, struct buf *ret)
 {
-    if (!is_said_to_be_on(s))
+    if (sandbox_state(s) != SANDBOX_ON)
         return;
     buf_adds(ret, "Commands of Bash run in a sandbox. They write in the working folders and in "
                   "$TMPDIR (not in /tmp), but not .git/hooks, .git/config, .claude and .tenax. "

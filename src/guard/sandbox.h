@@ -51,9 +51,6 @@ struct sandbox_spec {
     /* The folder with the sessions of this project; NULL = commands cannot see it. */
     const char *record;
     bool insists; /* required, whatever sandbox.enabled says */
-    /* A file that stores whether the sandbox worked, for sandbox_describe() only; NULL = always
-     * test. */
-    const char *memory;
 };
 
 /* Testing whether the sandbox works takes some milliseconds. This starts the test on a thread,

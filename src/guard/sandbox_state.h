@@ -15,7 +15,6 @@ struct permit;
 struct proxy;
 struct proxy_door;
 struct rule;
-struct sandbox_memory;
 
 /* Paths for the kernel; from the settings only the constant part. */
 struct sandbox_paths {
@@ -55,8 +54,7 @@ struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* its state if sandboxing is not possible here */
     bool is_asked_for; /* required by the settings, so that it applies in bypassPermissions, too */
-    bool (*can_confine)(void);     /* called when needed; tests replace it */
-    struct sandbox_memory *memory; /* may be NULL */
+    bool (*can_confine)(void); /* called when needed; tests replace it */
     bool frees_commands;
     bool may_leave;
     VEC(struct rule *) excluded;

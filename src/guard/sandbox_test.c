@@ -29,7 +29,6 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "guard/permit.h"
-#include "guard/sandbox_memory.h"
 #include "guard/sandbox_state.h"
 #include "guard/trial.h"
 #include "guard/workspace.h"
@@ -1197,92 +1196,6 @@ static void states(void **state)
     }
 }
 
-/* ---- statements without a test ---- */
-
-static int tries;
-
-static bool counted_yes(void)
-{
-    tries++;
-    return true;
-}
-
-static bool counted_no(void)
-{
-    tries++;
-    return false;
-}
-
-static const struct memory_case {
-    const char *file; /* "works", "fails": of a try before; NULL: none; else as it is */
-    bool works;       /* now */
-    bool said;        /* at first */
-    int tries;        /* for that */
-} memory_cases[] = {
-    {NULL, true, true, 1},
-    {NULL, false, false, 1},
-    {"works", true, true, 0},
-    {"works", false, true, 0},
-    {"fails", true, false, 0},
-    {"fails", false, false, 0},
-    {"works Plan9 4 0\n", true, true, 1}, /* of another kernel */
-    {"works Plan9 4 0\n", false, false, 1},
-    {"", false, false, 1},
-};
-
-static void remember(const char *path, const char *text)
-{
-    struct sandbox_memory *m;
-
-    unlink(path);
-    if (!text)
-        return;
-    if (strcmp(text, "works") != 0 && strcmp(text, "fails") != 0) {
-        assert_int_equal(file_replace(path, str_of(text), 0600, NULL), 0);
-        return;
-    }
-    m = sandbox_memory_new(path);
-    sandbox_memory_learn(m, strcmp(text, "works") == 0);
-    sandbox_memory_free(m);
-}
-
-static bool is_described(struct sandbox *s)
-{
-    CLEANUP(buf_release) struct buf said = BUF_INIT(10000);
-
-    sandbox_describe(s, &said);
-    return said.len > 0;
-}
-
-/* Decisions need a test, and its result is remembered from then on. */
-static void remembered(void **state)
-{
-    CLEANUP(mem_freep) char *path = path_join(root, "memory");
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(memory_cases); i++) {
-        const struct memory_case *c = &memory_cases[i];
-        CLEANUP(place_release) struct place p;
-        bool works = !c->works;
-
-        place_make(&p, "w", NO_SETTINGS);
-        remember(path, c->file);
-        p.sandbox->memory = sandbox_memory_new(path);
-        set_state(p.sandbox, SANDBOX_ON);
-        p.sandbox->can_confine = c->works ? counted_yes : counted_no;
-        tries = 0;
-        if (is_described(p.sandbox) != c->said || tries != c->tries)
-            fail_msg("row %zu: %d tries", i, tries);
-        assert_int_equal(sandbox_state(p.sandbox), c->works ? SANDBOX_ON : SANDBOX_MISSING);
-        assert_int_equal(is_described(p.sandbox), c->works);
-
-        sandbox_memory_free(p.sandbox->memory);
-        p.sandbox->memory = sandbox_memory_new(path);
-        assert_true(sandbox_memory_recall(p.sandbox->memory, &works));
-        assert_int_equal(works, c->works);
-    }
-}
-
 UNIT_TEST(sandbox)
 {
     const struct CMUnitTest tests[] = {
@@ -1295,7 +1208,6 @@ UNIT_TEST(sandbox)
         cmocka_unit_test(explanations), cmocka_unit_test(states),
         cmocka_unit_test(sockets),      cmocka_unit_test(folders),
         cmocka_unit_test(folder_taken), cmocka_unit_test(folders_everywhere),
-        cmocka_unit_test(remembered),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

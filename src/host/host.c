@@ -347,10 +347,10 @@ int host_connect(struct host *h, struct err *err)
     return h->net ? 0 : -1;
 }
 
-/* Reads prompt and models. Slow work whose result is needed later is started first: git if `early`,
- * else a test of the sandbox. libcurl is loaded as soon as it is known to be needed; the session is
- * created at the same time. Not for a resumed session, which does not run git and uses threads to
- * read its file. What fails here is tried again when it is used. */
+/* Reads prompt and models. Slow work whose result is needed later is started first: git if there is
+ * input already, and a test of the sandbox. libcurl is loaded as soon as it is known to be needed;
+ * the session is created at the same time. Not for a resumed session, which does not run git and
+ * uses threads to read its file. What fails here is tried again when it is used. */
 static int host_begin(struct host *h, const struct host_spec *spec, struct strv *ret_notes,
                       struct err *err)
 {
@@ -358,13 +358,9 @@ static int host_begin(struct host *h, const struct host_spec *spec, struct strv 
     struct surroundings_spec place = {.dir = conf_dir(h->conf), .environ = conf_environ(h->conf)};
     struct err why = {0};
 
-    h->commits = path_join(conf_home(h->conf), "commits.last");
-    if (!spec->session.is_unkept)
-        place.commits = h->commits;
     if (is_early)
         h->around = surroundings_start(&place);
-    else
-        h->looking = sandbox_look_ahead(h->conf);
+    h->looking = sandbox_look_ahead(h->conf);
     if (prompt_spec_options(&h->prompt, h->args, conf_dir(h->conf), err) < 0)
         return -1;
     if (h->only_calls) {
@@ -410,13 +406,10 @@ static void host_note_sandbox(struct host *h, struct strv *ret_notes)
 struct sandbox *host_sandbox_for(struct host *h, struct workspace *w, struct strv *ret_notes)
 {
     struct sandbox_spec spec = {.conf = h->conf, .workspace = w};
-    CLEANUP(mem_freep) char *memory = path_join(conf_home(h->conf), "sandbox.last");
     CLEANUP(mem_freep) char *record = path_dirname(session_folder(h->session));
     struct net_options network;
 
     spec.record = record;
-    if (!h->looking && session_is_kept(h->session))
-        spec.memory = memory;
     connect_options(h->conf, &network);
     spec.upstream = network.proxy;
     spec.upstream_plain = network.plain_proxy;
@@ -595,7 +588,6 @@ void host_free(struct host *h)
     hook_registry_free(h->registry);
     event_log_stop(h->log);
     surroundings_free(h->around);
-    mem_freep(&h->commits);
     thread_join(h->looking);
     toolbox_unref(h->toolbox);
     toolbox_unref(h->all_tools);

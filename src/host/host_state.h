@@ -93,7 +93,6 @@ struct host {
     struct asks *asks;
     struct event_log *log;       /* may be NULL */
     struct surroundings *around; /* being collected; or NULL */
-    char *commits;               /* file that records commits */
     struct buf system,
         context;        /* initial context of every agent of the session; made for the first one */
     struct buf opening; /* context and agent types: initial context of the main agent */

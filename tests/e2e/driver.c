@@ -307,9 +307,6 @@ static bool may_stay(const struct run *r, const char *path, struct str left)
          str_ends(str_of(path), STR(".meta.json")) || str_ends(str_of(path), STR(".output")) ||
          str_ends(str_of(path), STR("/.last-sweep"))))
         return true; /* the session, and files before they were changed */
-    if (r->is_kept && (str_ends(str_of(path), STR("/.tenax/sandbox.last")) ||
-                       str_ends(str_of(path), STR("/.tenax/commits.last"))))
-        return true; /* the text that the next session's model gets without a request */
     while (str_cut(&rest, '\n', &line)) {
         struct str want;
 
