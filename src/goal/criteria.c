@@ -148,7 +148,8 @@ static int run_new_check(struct goal *g, struct protection *n, const char *comma
         return err_prefix(err, "first accept the present state (/goal accept all)");
     rc = origin_look(n->o, cancel, &now, err);
     if (rc == 0 && !g->options.in_workspace)
-        rc = goal_room(g, n->o, &now, /*hides_built=*/false, cancel, &spec.room, &why, err);
+        rc = goal_room(g, n->o, &now, /*hides_built=*/false, /*on_disk=*/false, cancel, &spec.room,
+                       &why, err);
     if (rc == 0)
         rc = check_run(&spec, cancel, ret, err);
     room_free(spec.room);

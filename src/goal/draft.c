@@ -122,8 +122,8 @@ static int draft_check(struct goal *g, struct draft *d, const char *command,
 
     *r = (struct check_result){0};
     if (!o->in_workspace)
-        rc = goal_room(g, d->origin, /*now=*/NULL, /*hides_built=*/false, cancel, &spec.room, &why,
-                       err);
+        rc = goal_room(g, d->origin, /*now=*/NULL, /*hides_built=*/false, /*on_disk=*/false, cancel,
+                       &spec.room, &why, err);
     if (rc == 0)
         rc = check_run(&spec, cancel, r, err);
     d->origin->has_room = d->origin->has_room || spec.room;

@@ -462,8 +462,8 @@ int goal_diff(const struct origin *o, const struct origin_now *now, const char *
               size_t max_hunks, struct err *err);
 /* A room for checks; NULL and a note in `ret_why` where there can be none. */
 int goal_room(struct goal *g, const struct origin *o, const struct origin_now *now,
-              bool hides_built, struct cancel *cancel, struct room **ret, struct buf *ret_why,
-              struct err *err);
+              bool hides_built, bool on_disk, struct cancel *cancel, struct room **ret,
+              struct buf *ret_why, struct err *err);
 /* ladder_judge.c: the last step. */
 int ladder_ask(struct goal *g, struct ladder *l, struct cancel *cancel, struct err *err);
 /* The state of the workspace, for claims. */

@@ -2,6 +2,8 @@
  * Checks that pass in the workspace, confirmed: nothing that decides the goal may have changed, and
  * the checks must pass in a clean room, too. Runs on the bench, as ladder.c does.
  */
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -216,10 +218,11 @@ int goal_open_room(const struct conf *conf, char *const *env, struct sandbox *sa
 }
 
 int goal_room(struct goal *g, const struct origin *o, const struct origin_now *now,
-              bool hides_built, struct cancel *cancel, struct room **ret, struct buf *ret_why,
-              struct err *err)
+              bool hides_built, bool on_disk, struct cancel *cancel, struct room **ret,
+              struct buf *ret_why, struct err *err)
 {
-    struct room_spec spec = {.origin = o, .now = now, .hides_built = hides_built};
+    struct room_spec spec = {
+        .origin = o, .now = now, .hides_built = hides_built, .on_disk = on_disk};
     struct err why = {0};
 
     *ret = NULL;
@@ -278,9 +281,34 @@ static bool builds(const struct origin *o)
     return false;
 }
 
-/* 1: all pass; 0: one does not. */
-static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, struct room *room,
-                         const struct strv *commands, struct cancel *cancel, struct err *err)
+static void object_to_foreign(struct ladder *l, struct room *room, const struct trace *trace,
+                              int64_t since_ms)
+{
+    CLEANUP(strv_release) struct strv foreign = STRV_INIT;
+
+    room_find_foreign(room, trace, since_ms, &foreign);
+    for (size_t i = 0; i < foreign.len; i++)
+        objection_add(&l->objections, OBJECTION_MOVED, str_of(foreign.ptr[i]),
+                      "not by the check: end what runs in the background");
+}
+
+/* In a room in memory: it failed for want of more. */
+static bool is_too_large(const struct room *room, const struct check_result *r)
+{
+    return room_in_memory(room) && !r->passed &&
+           (r->signal == SIGKILL || strstr(buf_cstr(&r->tail), strerror(ENOSPC)));
+}
+
+enum in_room {
+    ROOM_ERROR = -1,
+    ROOM_FAILED,
+    ROOM_PASSED,
+    ROOM_TOO_SMALL, /* the checks are to run in one on the disk */
+};
+
+static enum in_room check_in_room(struct goal *g, struct ladder *l, struct origin *o,
+                                  struct room *room, const struct strv *commands, int64_t since_ms,
+                                  struct cancel *cancel, struct err *err)
 {
     for (size_t i = 0; i < commands->len; i++) {
         struct check_spec spec = {
@@ -294,19 +322,24 @@ static int check_in_room(struct goal *g, struct ladder *l, struct origin *o, str
         struct check_result again = {0};
 
         if (check_run(&spec, cancel, &again, err) < 0)
-            return -1;
+            return ROOM_ERROR;
+        if (is_too_large(room, &again)) {
+            check_result_release(&again);
+            return ROOM_TOO_SMALL;
+        }
         check_result_release(r); /* this is the one that counts */
         *r = again;
         l->is_observed = r->trace.is_seen;
         if (!r->passed) {
             l->by = "room";
             explain_room(g, l, r, &l->reason);
-            return 0;
+            return ROOM_FAILED;
         }
         origin_compare(o, &l->now, spec.command, buf_str(&l->objective), &r->trace, &r->touched,
                        &l->objections, &l->unrun);
+        object_to_foreign(l, room, &r->trace, since_ms);
     }
-    return 1;
+    return ROOM_PASSED;
 }
 
 /* Files whose change during a verdict counts; services may write their logs. */
@@ -369,11 +402,39 @@ int ladder_still_holds(struct goal *g, struct ladder *l, struct cancel *cancel, 
     return object(g, l);
 }
 
+/* 1: all pass, or there was no room from the start; 0: one does not. */
+static int confirm_in_room(struct goal *g, struct ladder *l, struct origin *o,
+                           const struct strv *commands, struct cancel *cancel, struct err *err)
+{
+    int64_t since_ms = l->checks.ptr[0].time_ms;
+    enum in_room how = ROOM_TOO_SMALL;
+
+    for (int on_disk = 0; on_disk < 2 && how == ROOM_TOO_SMALL; on_disk++) {
+        CLEANUP(buf_release) struct buf why_not = BUF_INIT(1 << 12);
+        struct room *room = NULL;
+
+        if (goal_room(g, o, &l->now, builds(o), on_disk, cancel, &room, &why_not, err) < 0)
+            return -1;
+        if (!room && !o->has_room)
+            return 1; /* said when the goal was set */
+        if (!room) {  /* a full disk must not make a verdict easier */
+            l->by = "room";
+            buf_addf(&l->reason, "The checks could not be confirmed: there is no clean room: %s.\n",
+                     buf_cstr(&why_not));
+            return 0;
+        }
+        l->where = room_is_copy(room) ? "copy" : "overlay";
+        strv_clear(&l->hidden);
+        strv_add_all(&l->hidden, room_hidden(room));
+        how = check_in_room(g, l, o, room, commands, since_ms, cancel, err);
+        room_free(room);
+    }
+    return how == ROOM_ERROR ? -1 : how == ROOM_PASSED;
+}
+
 int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands, struct str column,
                    struct cancel *cancel, struct err *err)
 {
-    CLEANUP(buf_release) struct buf why_not = BUF_INIT(1 << 12);
-    struct room *room = NULL;
     struct origin *o = NULL;
     struct err why = {0};
     int r;
@@ -401,22 +462,11 @@ int ladder_confirm(struct goal *g, struct ladder *l, const struct strv *commands
     r = object(g, l);
     if (r <= 0 || l->is_confirmed || !commands->len || g->options.in_workspace)
         return r;
-    if (goal_room(g, o, &l->now, builds(o), cancel, &room, &why_not, err) < 0)
+    r = confirm_in_room(g, l, o, commands, cancel, err);
+    if (r <= 0)
+        return r;
+    if (compare_after(o, l, cancel, err) < 0)
         return -1;
-    if (!room && !o->has_room)
-        return 1; /* said when the goal was set */
-    if (!room) {  /* a full disk must not make a verdict easier */
-        l->by = "room";
-        buf_addf(&l->reason, "The checks could not be confirmed: there is no clean room: %s.\n",
-                 buf_cstr(&why_not));
-        return 0;
-    }
-    l->where = room_is_copy(room) ? "copy" : "overlay";
-    strv_add_all(&l->hidden, room_hidden(room));
-    r = check_in_room(g, l, o, room, commands, cancel, err);
-    room_free(room);
-    if (r <= 0 || compare_after(o, l, cancel, err) < 0)
-        return r <= 0 ? r : -1;
     for (size_t i = 0; g->options.referee != REFEREE_JUDGE && i < l->unrun.len; i++)
         objection_add(&l->objections, OBJECTION_UNRUN, str_of(l->unrun.ptr[i]),
                       "the check ran it when the goal was set");

@@ -152,7 +152,7 @@ const struct confine_backend *confine_backend(void)
 bool confine_is_asked(const struct confinement *c)
 {
     return c && (c->write || c->read_only || c->hidden || c->net != CONFINE_NET_OPEN ||
-                 c->overlay_count || c->own_processes || c->observe);
+                 c->overlay_count || c->own_processes || c->observe || c->private_dir);
 }
 
 static int confine_check_paths(const char *const *list, size_t *count, struct err *err)
@@ -240,6 +240,8 @@ int confine_check(const struct confinement *c, struct err *err)
         return err_set(err, ERR_BAD_INPUT, "a trial needs own processes and to be observed");
     if (c->is_view && c->net != CONFINE_NET_OPEN)
         return err_set(err, ERR_BAD_INPUT, "a view has the network that is outside");
+    if (!c->is_view && c->private_dir)
+        return err_set(err, ERR_BAD_INPUT, "only a view begins in a private folder");
     if (c->is_view)
         return 0;
     by = c->by ? c->by : confine_backend();

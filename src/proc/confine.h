@@ -146,6 +146,9 @@ struct confinement {
     size_t overlay_count;
     /* A view has a private PID namespace and /proc, too. */
     bool own_processes;
+    /* A view that begins in the namespaces of this folder (private_dir.h), which stays the
+     * caller's. NULL: in those of tenax. */
+    const struct private_dir *private_dir;
     /* Nothing but the view is wanted: overlays, own_processes, observe, and mounts for write,
      * read_only and hidden. No Landlock, no system call is refused, no capability is dropped,
      * network and sockets are as outside, and so are /dev and IPC. It needs no backend. */

@@ -66,7 +66,7 @@ static bool enter_write_map(const char *path, unsigned id)
     return enter_write_file(path, text);
 }
 
-static bool enter_namespaces(int flags)
+bool confine_enter_namespaces(int flags)
 {
     unsigned uid = geteuid();
     unsigned gid = getegid();
@@ -80,6 +80,17 @@ static bool enter_namespaces(int flags)
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return enter_write_file("/proc/self/setgroups", "deny") &&
            enter_write_map("/proc/self/uid_map", uid) && enter_write_map("/proc/self/gid_map", gid);
+}
+
+/* Those of a private folder. Mounts come with their own root. */
+static bool enter_private(const struct confine_image *image)
+{
+    if (!image->has_fd[CONFINE_MOUNTS])
+        return true;
+    if (image->has_fd[CONFINE_USER] && setns(image->fds[CONFINE_USER], CLONE_NEWUSER) < 0)
+        return false;
+    return setns(image->fds[CONFINE_MOUNTS], CLONE_NEWNS) == 0 &&
+           (fchdir)(image->fds[CONFINE_ROOT]) == 0 && chroot(".") == 0;
 }
 
 /* ---- network ---- */
@@ -138,7 +149,7 @@ static void enter_bound_capabilities(uint64_t keep)
 
 void confine_prepare(int namespaces, struct confine_ahead *ret)
 {
-    if (!enter_namespaces(namespaces & ~CLONE_NEWNS))
+    if (!confine_enter_namespaces(namespaces & ~CLONE_NEWNS))
         return;
     ret->namespaces = namespaces & ~CLONE_NEWNS;
     if (namespaces & CLONE_NEWNS) {
@@ -171,7 +182,7 @@ bool confine_enter(struct confine_image *image, struct confine_ahead *ahead,
     if (!enter_take_rules(image, &ahead->rules))
         return false;
     *ret_stage = CHILD_NAMESPACES;
-    if (!enter_namespaces(image->namespaces & ~ahead->namespaces))
+    if (!enter_private(image) || !confine_enter_namespaces(image->namespaces & ~ahead->namespaces))
         return false;
     if (image->is_view) /* no Landlock keeps other jobs from looking into us */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

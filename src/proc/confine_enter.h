@@ -24,6 +24,10 @@ struct confine_ahead {
         .rules = CONFINE_RULES_INIT                                                                \
     }
 
+/* Enters new ones, as flags of unshare(2). In a user namespace each id stands for itself. False:
+ * see errno. */
+bool confine_enter_namespaces(int flags);
+
 /* In the warden, before it has children. Some of the work can be done ahead, given the namespaces
  * that the job will need, as flags of unshare(2); CLONE_NEWNS, which is not entered here, stands
  * for a job sandboxed by us. What could not be done then is done, or fails, in confine_enter().

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "proc/confine.h"
 #include "proc/landlock.h"
+#include "proc/private_dir.h"
 #include "proc/proc.h"
 #include "proc/syscall_filter.h"
 
@@ -169,28 +170,29 @@ static void image_set_namespaces(struct confine_image *head, const struct confin
         head->namespaces |= CLONE_NEWNET;
     head->is_sealed = c->net == CONFINE_NET_TRIAL;
     head->loopback = c->net == CONFINE_NET_PROXY || head->is_sealed;
-    if (!privileged && head->namespaces)
+    if (!privileged && head->namespaces && !c->private_dir)
         head->namespaces |= CLONE_NEWUSER;
 }
 
-static int kit_add_proxy(struct confine_kit *kit, const struct confinement *c, struct err *err)
+static int kit_add(struct confine_kit *kit, enum confine_fd what, int fd, struct err *err)
 {
-    if (c->net != CONFINE_NET_PROXY)
+    if (fd < 0)
         return 0;
-    kit->fds[CONFINE_PROXY] = fcntl(c->proxy, F_DUPFD_CLOEXEC, 3);
-    if (kit->fds[CONFINE_PROXY] < 0)
-        return err_sys(err, ERR_IO, "cannot copy the proxy's socket");
-    return 0;
+    kit->fds[what] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return kit->fds[what] < 0 ? err_sys(err, ERR_IO, "cannot copy a descriptor for a command") : 0;
 }
 
-static int kit_add_records(struct confine_kit *kit, const struct confinement *c, struct err *err)
+static int kit_add_fds(struct confine_kit *kit, const struct confinement *c, struct err *err)
 {
-    if (!c->observe)
-        return 0;
-    kit->fds[CONFINE_RECORDS] = fcntl(c->observe, F_DUPFD_CLOEXEC, 3);
-    if (kit->fds[CONFINE_RECORDS] < 0)
-        return err_sys(err, ERR_IO, "cannot copy the descriptor for records");
-    return 0;
+    static const struct private_dir none = PRIVATE_DIR_INIT;
+    const struct private_dir *d = c->private_dir ? c->private_dir : &none;
+
+    if (kit_add(kit, CONFINE_PROXY, c->net == CONFINE_NET_PROXY ? c->proxy : -1, err) < 0 ||
+        kit_add(kit, CONFINE_RECORDS, c->observe ? c->observe : -1, err) < 0 ||
+        kit_add(kit, CONFINE_USER, d->user, err) < 0 ||
+        kit_add(kit, CONFINE_MOUNTS, d->mounts, err) < 0)
+        return -1;
+    return kit_add(kit, CONFINE_ROOT, d->root, err);
 }
 
 /* A view: mounts where there is anything to mount, and nothing else. */
@@ -226,7 +228,7 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                     const struct proc_spec *spec, const struct confine_map *m, struct str filter,
                     struct err *err)
 {
-    const struct confine_image empty = {.fds = {-1, -1},
+    const struct confine_image empty = {.fds = {-1, -1, -1, -1, -1},
                                         .ruleset = -1,
                                         .listener = -1,
                                         .hand = {-1, -1},
@@ -234,7 +236,7 @@ static int kit_fill(struct confine_kit *kit, const struct confinement *c,
                                         .request = -1};
     struct confine_image *head;
 
-    if (kit_add_proxy(kit, c, err) < 0 || kit_add_records(kit, c, err) < 0)
+    if (kit_add_fds(kit, c, err) < 0)
         return -1;
     buf_add(&kit->image, str_make((const char *)&empty, sizeof(empty)));
     if (c->is_view)

@@ -22,6 +22,9 @@ struct proc_spec;
 enum confine_fd {
     CONFINE_PROXY,   /* where connections are passed on */
     CONFINE_RECORDS, /* where is written what the job does */
+    CONFINE_USER,    /* namespaces of a private folder, and the root in them */
+    CONFINE_MOUNTS,
+    CONFINE_ROOT,
     CONFINE_FDS,
 };
 
@@ -93,7 +96,7 @@ struct confine_kit {
 
 #define CONFINE_KIT_INIT                                                                           \
     {                                                                                              \
-        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1 }                                         \
+        .image = BUF_INIT(BUF_NO_LIMIT), .fds = { -1, -1, -1, -1, -1 }                             \
     }
 
 /* confine_check() has let it pass. */

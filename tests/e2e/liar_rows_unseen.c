@@ -3,8 +3,11 @@
  * the actual code; only a reader of the change can see that it misses the task.
  *
  * Each stands here twice: checks alone believe it, which is asserted so that this list stays true,
- * and a judge that is shown the change refuses. Users who need more than checks ask for a judge. A
- * table.
+ * and a judge that is shown the change refuses. Users who need more than checks ask for a judge.
+ *
+ * Not played, because each is a race: in bypassPermissions without a sandbox a process in the
+ * background may trace a check, or change what it sees through /proc/PID/root or /proc/PID/fd. The
+ * kernel lets a process do so to all others of its user, and leaves no sign. A table.
  */
 #include "base/mem.h"
 #include "liars.h"

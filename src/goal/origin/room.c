@@ -1,11 +1,13 @@
 /*
- * room: prepares the layers of an overlay from what changed since the goal was set. A whiteout, a
- * character device 0:0 in the upper layer, hides a file; any user may make one. Whatever a check
- * changes ends up in the upper layer, so that a protected file found there afterwards was changed
- * during the run, even if it was put back. Any thread, one at a time.
+ * room: prepares the layers of an overlay from what changed since the goal was set, in a private
+ * folder in memory where that can be had. A whiteout, a character device 0:0 in the upper layer,
+ * hides a file; any user may make one. Whatever a check changes ends up in the upper layer, so that
+ * a protected file found there afterwards was changed during the run, even if it was put back. Any
+ * thread, one at a time.
  */
 #include "goal/origin/room_layer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -33,6 +35,8 @@
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 #endif
 
+#define ROOM_MEMORY_PART 4
+#define ROOM_MIN_MEMORY ((int64_t)64 << 20)
 #define ROOM_MAX_BACKDATED ((int64_t)16 << 20)
 #define ROOM_BACKDATED_NS ((int64_t)2 * 1000000000)
 
@@ -65,12 +69,14 @@ void room_free(struct room *r)
 {
     if (!r)
         return;
-    if (r->base)
+    if (r->base && r->memory.dir < 0)
         room_remove(r->base);
+    private_dir_release(&r->memory);
     for (size_t i = 0; i < r->layer_count; i++) {
         mem_freep(&r->layers[i].at);
         mem_freep(&r->layers[i].upper);
-        mem_freep(&r->layers[i].work);
+        mem_freep(&r->layers[i].given_upper);
+        mem_freep(&r->layers[i].given_work);
     }
     fd_closep(&r->observe);
     strv_release(&r->hidden);
@@ -79,11 +85,14 @@ void room_free(struct room *r)
     strv_release(&r->hides);
     map_release(&r->placed);
     mem_freep(&r->base);
+    mem_freep(&r->given_base);
     mem_freep(&r->dir);
+    mem_freep(&r->files);
     mem_freep(&r->home);
+    mem_freep(&r->given_home);
+    mem_freep(&r->given_temp);
     mem_freep(&r->user_home);
     mem_freep(&r->above);
-    mem_freep(&r->temp);
     mem_freep(&r->whiteout);
     mem_freep(&r);
 }
@@ -101,6 +110,11 @@ const char *room_dir(const struct room *r)
 bool room_is_copy(const struct room *r)
 {
     return r->is_copy;
+}
+
+bool room_in_memory(const struct room *r)
+{
+    return r->memory.dir >= 0;
 }
 
 const struct strv *room_hidden(const struct room *r)
@@ -464,7 +478,8 @@ static int make_home(struct room *r, const struct room_spec *spec, struct err *e
 static int add_layer(struct room *r, struct str at, struct err *err)
 {
     struct room_layer *l = &r->layers[r->layer_count];
-    CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(mem_freep) char *work = NULL;
+    char name[16];
 
     for (size_t i = 0; i < r->layer_count; i++) {
         if (room_is_below(at.ptr, r->layers[i].at))
@@ -472,13 +487,14 @@ static int add_layer(struct room *r, struct str at, struct err *err)
     }
     r->layer_count++;
     l->at = mem_dup(at.ptr, at.len);
-    buf_addf(&path, "%s/u%zu", r->base, r->layer_count);
-    l->upper = buf_take(&path);
-    buf_init(&path, BUF_NO_LIMIT);
-    buf_addf(&path, "%s/w%zu", r->base, r->layer_count);
-    l->work = buf_take(&path);
+    snprintf(name, sizeof(name), "u%zu", r->layer_count);
+    l->upper = path_join(r->base, name);
+    l->given_upper = path_join(r->given_base, name);
+    name[0] = 'w';
+    work = path_join(r->base, name);
+    l->given_work = path_join(r->given_base, name);
     l->lower[0] = l->at;
-    if (mkdir(l->upper, 0755) < 0 || mkdir(l->work, 0700) < 0)
+    if (mkdir(l->upper, 0755) < 0 || mkdir(work, 0700) < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", l->upper);
     return 0;
 }
@@ -518,21 +534,115 @@ static bool can_be_upper(const char *dir)
     return statfs(dir, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC && access(dir, W_OK) == 0;
 }
 
-/* Where the room is made, and whether it can be an overlay there. */
+/* What TENAX_TEST_ROOM forbids or wants, in words: "copy", "disk", "none". */
+static bool is_wanted(const char *word)
+{
+    const char *words = test_switch("TENAX_TEST_ROOM");
+
+    return words && str_is_word_of(str_of(word), words);
+}
+
+static bool must_be_copy(const struct room_spec *spec)
+{
+    return spec->must_copy || is_wanted("copy") || !confine_overlay_works(/*ret_why=*/NULL);
+}
+
+/* Where the room is made on the disk, and whether it can be an overlay there. */
 static const char *choose_place(const struct room_spec *spec, bool *ret_is_copy)
 {
     const char *const places[] = {spec->temp, spec->origin->folder, "/dev/shm"};
-    const char *wanted = test_switch("TENAX_TEST_ROOM");
-    bool is_possible = !spec->must_copy && !wanted && confine_overlay_works(/*ret_why=*/NULL);
 
-    for (size_t i = 0; is_possible && i < ARRAY_LEN(places); i++) {
-        if (can_be_upper(places[i]) && !room_is_below(places[i], spec->origin->dir)) {
-            *ret_is_copy = false;
+    *ret_is_copy = must_be_copy(spec);
+    for (size_t i = 0; !*ret_is_copy && i < ARRAY_LEN(places); i++) {
+        if (can_be_upper(places[i]) && !room_is_below(places[i], spec->origin->dir))
             return places[i];
-        }
     }
     *ret_is_copy = true;
     return spec->temp;
+}
+
+/* The number in a line of a file such as /proc/meminfo, or INT64_MAX. */
+static int64_t number_in(const char *path, const char *before)
+{
+    CLEANUP(buf_release) struct buf text = {0};
+    const char *at;
+
+    if (file_slurp(path, 64 << 10, &text, /*err=*/NULL) < 0)
+        return INT64_MAX;
+    at = strstr(buf_cstr(&text), before);
+    at = at ? at + strlen(before) : NULL;
+    return at && at[strspn(at, " ")] >= '0' && at[strspn(at, " ")] <= '9' ? strtoll(at, NULL, 10)
+                                                                          : INT64_MAX;
+}
+
+/* A part of what is free, for the outputs of checks; what they hold of it is seldom more. */
+static int64_t memory_to_use(void)
+{
+    int64_t kilobytes = number_in("/proc/meminfo", "MemAvailable:");
+    int64_t limit = number_in("/sys/fs/cgroup/memory.max", "");
+    int64_t bytes = kilobytes < INT64_MAX / 1024 ? kilobytes * 1024 : 0;
+
+    return (bytes < limit ? bytes : limit) / ROOM_MEMORY_PART;
+}
+
+/* Whether a folder has no use here and stays where it is: it is empty, and not the user's. */
+static bool can_be_covered(const struct room_spec *spec, const char *path)
+{
+    CLEANUP(mem_freep) char *above = path_dirname(path);
+    CLEANUP(mem_freep) char *real = path_real(path);
+    const struct dirent *e = NULL;
+    DIR *dir;
+
+    if (!real || strcmp(real, path) != 0 || room_is_below(spec->origin->dir, path) ||
+        room_is_below(spec->home, path) || room_is_below(spec->temp, path) ||
+        (geteuid() != 0 && access(above, W_OK) == 0))
+        return false;
+    dir = opendir(path);
+    if (!dir)
+        return false;
+    do
+        e = readdir(dir);
+    while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+    closedir(dir);
+    return !e;
+}
+
+/* A process of the agent that is not confined could change a room on the disk while a check runs
+ * in it. One in memory is not in any path that such a process has. */
+static bool make_in_memory(struct room *r, const struct room_spec *spec)
+{
+    static const char *const places[] = {"/mnt",     "/media",     "/srv",
+                                         "/var/opt", "/var/local", "/usr/local/src"};
+    int64_t bytes = memory_to_use();
+
+    if (spec->is_confined || is_wanted("disk") || bytes < ROOM_MIN_MEMORY)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        CLEANUP(buf_release) struct buf base = BUF_INIT(64);
+
+        if (!can_be_covered(spec, places[i]))
+            continue;
+        if (private_dir_make(places[i], (uint64_t)bytes, &r->memory, /*err=*/NULL) < 0)
+            return false;
+        /* By a number, for git, which is another process. */
+        buf_addf(&base, "/proc/%d/fd/%d", (int)getpid(), r->memory.dir);
+        r->base = buf_take(&base);
+        r->given_base = mem_dup(places[i], strlen(places[i]));
+        r->is_copy = must_be_copy(spec);
+        return true;
+    }
+    return false;
+}
+
+static int make_on_disk(struct room *r, const struct room_spec *spec, struct err *err)
+{
+    CLEANUP(mem_freep) char *name = path_join(choose_place(spec, &r->is_copy), "tenax-room-XXXXXX");
+
+    if (!mkdtemp(name))
+        return err_sys(err, ERR_IO, "cannot make a clean room in '%s'", spec->temp);
+    r->base = path_real(name);
+    r->given_base = mem_dup(r->base, strlen(r->base));
+    return 0;
 }
 
 /* As files get it, which is behind the clock. */
@@ -544,31 +654,53 @@ static int64_t file_time(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
-              struct err *err)
+static int open_room(const struct room_spec *spec, bool in_memory, struct cancel *cancel,
+                     struct room **ret, struct err *err)
 {
     CLEANUP(room_freep) struct room *r = mem_zalloc(sizeof(*r));
-    CLEANUP(mem_freep) char *name = path_join(choose_place(spec, &r->is_copy), "tenax-room-XXXXXX");
+    CLEANUP(mem_freep) char *temp = NULL;
 
     r->observe = -1;
+    r->memory = (struct private_dir)PRIVATE_DIR_INIT;
     r->opened_ns = file_time();
     r->origin = spec->origin;
+    r->now = spec->final ? NULL : spec->now;
     r->user_home = mem_dup(spec->home, strlen(spec->home));
-    if (!mkdtemp(name))
-        return err_sys(err, ERR_IO, "cannot make a clean room in '%s'", spec->temp);
-    r->base = path_real(name);
+    if (!(in_memory && make_in_memory(r, spec)) && make_on_disk(r, spec, err) < 0)
+        return -1;
+    r->can_be_changed = !spec->is_confined && r->memory.dir < 0;
     r->home = path_join(r->base, "h");
-    r->temp = path_join(r->base, "t");
-    if (mkdir(r->home, 0700) < 0 || mkdir(r->temp, 0700) < 0)
+    r->given_home = path_join(r->given_base, "h");
+    r->given_temp = path_join(r->given_base, "t");
+    temp = path_join(r->base, "t");
+    if (mkdir(r->home, 0700) < 0 || mkdir(temp, 0700) < 0)
         return err_sys(err, ERR_IO, "cannot make '%s'", r->home);
     if (make_home(r, spec, err) < 0)
         return -1;
-    r->dir = r->is_copy ? path_join(r->base, "copy")
-                        : mem_dup(spec->origin->dir, strlen(spec->origin->dir));
+    if (r->is_copy) {
+        r->files = path_join(r->base, "copy");
+        r->dir = path_join(r->given_base, "copy");
+    } else {
+        r->dir = mem_dup(spec->origin->dir, strlen(spec->origin->dir));
+    }
     if (r->is_copy ? room_copy(r, spec, cancel, err) < 0 : prepare(r, spec, cancel, err) < 0)
         return -1;
     *ret = TAKE_PTR(r);
     return 0;
+}
+
+int room_open(const struct room_spec *spec, struct cancel *cancel, struct room **ret,
+              struct err *err)
+{
+    struct err why = {0};
+
+    if (is_wanted("none"))
+        return err_set(err, ERR_UNSUPPORTED, "no clean room is to be had in this test");
+    if (!spec->on_disk && open_room(spec, /*in_memory=*/true, cancel, ret, &why) == 0)
+        return 0;
+    if (why.code == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "%s", why.text);
+    return open_room(spec, /*in_memory=*/false, cancel, ret, err);
 }
 
 /* ---- a check in it ---- */
@@ -593,8 +725,8 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
     if (session) {
         for (const char *const *p = session->write; p && *p; p++)
             strv_adds(&r->write, *p);
-        strv_adds(&r->write, r->home);
-        strv_adds(&r->write, r->temp);
+        strv_adds(&r->write, r->given_home);
+        strv_adds(&r->write, r->given_temp);
         if (r->is_copy)
             strv_adds(&r->write, r->dir);
         r->confine.write = (const char *const *)strv_get(&r->write);
@@ -605,15 +737,19 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         if (r->observe >= 0)
             (void)fcntl(r->observe, F_SETFL, O_APPEND);
     }
+    if (r->memory.dir >= 0) {
+        r->confine.private_dir = &r->memory;
+        r->confine.own_processes = true;
+    }
     if (r->is_copy) {
-        if (!session && r->observe < 0)
+        if (!session && r->observe < 0 && r->memory.dir < 0)
             return NULL;
     } else {
         for (size_t i = 0; i < r->layer_count; i++) {
             r->overlays[i] = (struct confine_overlay){.at = r->layers[i].at,
                                                       .lower = r->layers[i].lower,
-                                                      .upper = r->layers[i].upper,
-                                                      .work = r->layers[i].work};
+                                                      .upper = r->layers[i].given_upper,
+                                                      .work = r->layers[i].given_work};
         }
         r->confine.overlays = r->overlays;
         r->confine.overlay_count = r->layer_count;
@@ -627,7 +763,7 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
         r->observed[n++] = r->dir;
         r->observed[n++] = r->origin->dir;
         r->observed[n++] = r->user_home;
-        r->observed[n++] = r->home;
+        r->observed[n++] = r->given_home;
         for (size_t i = 0; i < ARRAY_LEN(trace_elsewhere); i++)
             r->observed[n++] = trace_elsewhere[i];
         r->observed[n] = NULL;
@@ -658,13 +794,13 @@ void room_environ(const struct room *r, char *const *given, struct strv *ret)
             strv_adds(ret, *given);
     }
     for (size_t i = 0; i < ARRAY_LEN(temps); i++)
-        strv_addf(ret, "%s=%s", temps[i], r->temp);
-    strv_addf(ret, "HOME=%s", r->home);
-    strv_addf(ret, "XDG_CONFIG_HOME=%s/.config", r->home);
-    strv_addf(ret, "XDG_CACHE_HOME=%s/.cache", r->home);
-    strv_addf(ret, "XDG_DATA_HOME=%s/.local/share", r->home);
-    strv_addf(ret, "XDG_STATE_HOME=%s/.local/state", r->home);
-    strv_addf(ret, "XDG_RUNTIME_DIR=%s/.run", r->home);
+        strv_addf(ret, "%s=%s", temps[i], r->given_temp);
+    strv_addf(ret, "HOME=%s", r->given_home);
+    strv_addf(ret, "XDG_CONFIG_HOME=%s/.config", r->given_home);
+    strv_addf(ret, "XDG_CACHE_HOME=%s/.cache", r->given_home);
+    strv_addf(ret, "XDG_DATA_HOME=%s/.local/share", r->given_home);
+    strv_addf(ret, "XDG_STATE_HOME=%s/.local/state", r->given_home);
+    strv_addf(ret, "XDG_RUNTIME_DIR=%s/.run", r->given_home);
     if (r->origin->git.has_git) /* the repository may lie above the folder that is mounted */
         strv_adds(ret, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1");
     if (!r->origin->git.has_replace)

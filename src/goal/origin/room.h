@@ -8,8 +8,11 @@
  * empty folders, except for links to the caches that the settings name. The check sees no process
  * of the agent, and none of its processes outlives it.
  *
- * Where no overlay can be mounted (or TENAX_TEST_ROOM is set) the room is a copy of the workspace
- * at another path. One thread at a time; waits for the disk and for git.
+ * All that is private to it lies in memory, in a folder to which no path leads (private_dir.h),
+ * unless the agent is confined anyway. Where that cannot be had it lies on the disk; what another
+ * process changes in it then is found afterwards, as far as it can be. Where no overlay can be
+ * mounted the room is a copy of the workspace at another path. One thread at a time; waits for the
+ * disk and for git.
  */
 #pragma once
 
@@ -46,6 +49,7 @@ struct room_spec {
     bool hides_built;          /* also hides compiled files that git does not ignore */
     bool is_confined;          /* checks run in the session's sandbox, too */
     bool must_copy;            /* no overlay, even where one can be mounted */
+    bool on_disk;              /* not in memory */
 };
 
 struct room;
@@ -58,6 +62,8 @@ void room_remove(const char *dir); /* a folder with everything in it, whatever i
 
 const char *room_dir(const struct room *r); /* where checks run */
 bool room_is_copy(const struct room *r);
+/* It is in memory, where no process but those of its checks finds it; they may need more. */
+bool room_in_memory(const struct room *r);
 const struct strv *room_hidden(const struct room *r); /* files that are left out */
 
 /* The confinement of a check: that of the session (NULL: none) with the room put into it. Lent by
@@ -67,5 +73,9 @@ const struct confinement *room_confine(struct room *r, const struct confinement 
 void room_environ(const struct room *r, char *const *given, struct strv *ret);
 
 /* After a check: what it did, and the protected files that it changed while it ran. */
+/* Of a room that others can change: files of the workspace that look as if they did. since_ms: when
+ * the checks began to run in the workspace, where they change what they change here. */
+void room_find_foreign(struct room *r, const struct trace *trace, int64_t since_ms,
+                       struct strv *ret);
 int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
               struct cancel *cancel, struct err *err);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +43,10 @@ static int copy_file(const char *from, const char *to, const struct inventory_en
         return err_sys(err, ERR_IO, "cannot copy '%s'", from);
     while (n > 0)
         n = copy_file_range(in, NULL, out, NULL, (size_t)1 << 30, 0);
+    if (n < 0 && errno != ENOSPC) /* such as from one kind of file system to another */
+        n = 1;
+    while (n > 0)
+        n = sendfile(out, in, NULL, (size_t)1 << 30);
     if (n < 0)
         return err_sys(err, ERR_IO, "cannot copy '%s'", from);
     (void)fchmod(out, e->mode);
@@ -53,7 +58,7 @@ static int copy_entry(struct room *r, const char *dir, const struct inventory_en
                       struct err *err)
 {
     CLEANUP(mem_freep) char *from = path_join(dir, e->path.ptr);
-    CLEANUP(mem_freep) char *to = path_join(r->dir, e->path.ptr);
+    CLEANUP(mem_freep) char *to = path_join(r->files, e->path.ptr);
     CLEANUP(mem_freep) char *folder = path_dirname(to);
     char target[4096];
     ssize_t len;
@@ -78,7 +83,7 @@ static int copy_files(struct room *r, const char *dir, const struct inventory *f
         const struct inventory_entry *e = &files->entries.ptr[i];
 
         if (is_hidden && is_hidden[i]) {
-            CLEANUP(mem_freep) char *place = path_join(r->dir, e->path.ptr);
+            CLEANUP(mem_freep) char *place = path_join(r->files, e->path.ptr);
 
             map_set(&r->placed, str_of(place), r);
             continue;
@@ -153,7 +158,7 @@ static bool is_moved(const struct room *r, const char *path)
     CLEANUP(mem_freep) char *folder = path_dirname(path);
     struct stat st;
 
-    while (strlen(folder) > strlen(r->dir)) {
+    while (strlen(folder) > strlen(r->files)) {
         char *above = path_dirname(folder);
 
         if (lstat(folder, &st) < 0 ||
@@ -175,7 +180,7 @@ void room_copy_touched(const struct room *r, struct strv *ret)
 
         if (!(e->flags & INVENTORY_PROTECTED) || e->type == INVENTORY_OTHER)
             continue;
-        path = path_join(r->dir, e->path.ptr);
+        path = path_join(r->files, e->path.ptr);
         if (map_has(&r->placed, str_of(path)))
             continue; /* it was left out, or is ours */
         if (lstat(path, &st) < 0 || ns_of(st.st_ctim) > r->copied_ns || is_moved(r, path))
@@ -207,7 +212,7 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
     CLEANUP(mem_freep) bool *is_hidden = mem_zalloc(files->entries.len + 1);
     CLEANUP(mem_freep) bool *is_seen = spec->final ? room_find_seen(spec) : NULL;
     CLEANUP(mem_freep) char *git_dir = path_join(spec->origin->dir, ".git");
-    CLEANUP(mem_freep) char *own_git = path_join(r->dir, ".git");
+    CLEANUP(mem_freep) char *own_git = path_join(r->files, ".git");
     int64_t left = ROOM_MAX_COPY;
 
     for (size_t i = 0; is_seen && i < files->entries.len; i++)
@@ -221,7 +226,7 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
         strv_add(&r->hidden, c->is->path);
     }
     leave_out_builds(files, is_hidden);
-    if (file_mkdirs(r->dir, 0755, err) < 0)
+    if (file_mkdirs(r->files, 0755, err) < 0)
         return -1;
     if (spec->final && (inventory_walk(&recorded, spec->final->dir, cancel, err) < 0 ||
                         copy_files(r, spec->final->dir, &recorded, NULL, &left, cancel, err) < 0))
@@ -234,7 +239,7 @@ int room_copy(struct room *r, const struct room_spec *spec, struct cancel *cance
         r->layer_count = 1; /* where room_place() and room_hide() work */
         r->layers[0] =
             (struct room_layer){.at = mem_dup(spec->origin->dir, strlen(spec->origin->dir)),
-                                .upper = mem_dup(r->dir, strlen(r->dir))};
+                                .upper = mem_dup(r->files, strlen(r->files))};
         if (spec->now && room_restore_git(r, spec, cancel, err) < 0)
             return -1;
     }

@@ -5,21 +5,28 @@
 
 #include "base/map.h"
 #include "goal/origin/room.h"
+#include "proc/private_dir.h"
 
 #define ROOM_LAYERS 3 /* the workspace, and the folders of git that lie elsewhere */
 
 /* A folder that is seen through an overlay. */
 struct room_layer {
     char *at;
-    char *upper, *work;
+    char *upper;                    /* for us */
+    char *given_upper, *given_work; /* for checks */
     const char *lower[3];
 };
 
 struct room {
     const struct origin *origin;
-    char *base; /* everything below is in it */
-    char *dir;  /* where checks run */
-    char *home, *temp, *user_home;
+    const struct origin_now *now; /* NULL: the goal is being set */
+    bool can_be_changed;          /* by others, while a check runs */
+    struct private_dir memory;    /* holds it where only checks get; dir -1: it is on the disk */
+    char *base;                   /* everything below is in it, by the path that we have */
+    char *given_base;             /* the same for checks */
+    char *dir;                    /* where checks run */
+    char *files;                  /* of a copy: the same, for us */
+    char *home, *given_home, *given_temp, *user_home;
     char *whiteout; /* NULL: none was needed yet */
     bool is_copy;
     int64_t copied_ns; /* of a copy: when it was ready */

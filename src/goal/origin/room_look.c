@@ -3,9 +3,11 @@
  * ran, even if it was put back. Any thread, one at a time.
  */
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -119,14 +121,60 @@ static int find_touched(struct room *r, struct cancel *cancel, struct strv *ret,
     return 0;
 }
 
+/* ---- what others may have done ---- */
+
+/* Where a file of the workspace stands in the room, if it was changed there. */
+static bool find_changed(const struct room *r, const struct inventory_entry *e, struct buf *place)
+{
+    struct stat st;
+
+    buf_addf(place, "%s/%s", r->is_copy ? r->files : r->layers[0].upper, e->path.ptr);
+    if (map_has(&r->placed, buf_str(place)) || lstat(buf_cstr(place), &st) < 0)
+        return false;
+    return !r->is_copy ||
+           (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec > r->copied_ns;
+}
+
+static bool holds_the_same(const struct room *r, const struct inventory_entry *e)
+{
+    struct inventory_entry here = *e;
+    char theirs[SHA256_HEX + 1], ours[SHA256_HEX + 1];
+
+    return inventory_read(r->origin->dir, e, /*cancel=*/NULL, theirs, /*err=*/NULL) == 0 &&
+           inventory_look(r->is_copy ? r->files : r->layers[0].upper, &here) &&
+           here.type == e->type &&
+           inventory_read(r->is_copy ? r->files : r->layers[0].upper, &here, /*cancel=*/NULL, ours,
+                          /*err=*/NULL) == 0 &&
+           strcmp(theirs, ours) == 0;
+}
+
+/* A check that changes its own outputs has changed them in the workspace just before, and in the
+ * same way. */
+void room_find_foreign(struct room *r, const struct trace *trace, int64_t since_ms,
+                       struct strv *ret)
+{
+    for (size_t i = 0; r->can_be_changed && r->now && i < r->now->files.entries.len; i++) {
+        const struct inventory_entry *e = &r->now->files.entries.ptr[i];
+        CLEANUP(buf_release) struct buf place = BUF_INIT(BUF_NO_LIMIT);
+
+        if (!(e->flags & INVENTORY_TREE) || e->flags & INVENTORY_PROTECTED ||
+            e->type == INVENTORY_OTHER || (trace->is_seen && !trace_has(&trace->read, e->path)) ||
+            !find_changed(r, e, &place))
+            continue;
+        if (e->ctime_ns / 1000000 < since_ms || !holds_the_same(r, e))
+            strv_add(ret, e->path);
+    }
+}
+
 /* Whether a file elsewhere says nothing about what was there before the run: the check made it
  * itself, such as an output in /tmp or the lock of a cache in the room's own home, or it is of the
  * repository, which is compared with git_state.h. */
 static bool is_own(const struct room *r, struct str path)
 {
     struct str home = str_of(r->user_home);
-    CLEANUP(buf_release) struct buf own = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *real = NULL;
+    CLEANUP(fd_closep) int base = -1;
+    CLEANUP(fd_closep) int fd = -1;
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
     const struct git_state *git = &r->origin->git;
     struct stat st;
     int64_t ctime_ns;
@@ -141,9 +189,9 @@ static bool is_own(const struct room *r, struct str path)
     }
     if (!str_starts(path, home) || path.len <= home.len || path.ptr[home.len] != '/')
         return false;
-    buf_addf(&own, "%s%.*s", r->home, STR_ARG(str_from(path, home.len)));
-    real = path_real(buf_cstr(&own));
-    return real && room_is_below(real, r->base);
+    base = open(r->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    fd = (int)syscall(SYS_openat2, base, path.ptr + home.len + 1, &how, sizeof(how));
+    return fd >= 0;
 }
 
 static void forget_own(const struct room *r, struct strv *outside)
@@ -169,8 +217,10 @@ int room_look(struct room *r, struct trace *ret_trace, struct strv *ret_touched,
     if (r->observe >= 0 && r->confine.observe) {
         if (lseek(r->observe, 0, SEEK_SET) < 0 || buf_add_fd(&records, r->observe, err) < 0)
             return -1;
-        trace_read(ret_trace, buf_str(&records), r->dir, r->origin->dir, r->base, r->user_home);
-        trace_follow(ret_trace, r->dir, r->origin->dir);
+        trace_read(ret_trace, buf_str(&records), r->dir, r->origin->dir, r->given_base,
+                   r->user_home);
+        /* A copy has the same links as the workspace. */
+        trace_follow(ret_trace, r->origin->dir, r->dir);
         forget_own(r, &ret_trace->outside);
     }
     return find_touched(r, cancel, ret_touched, err);

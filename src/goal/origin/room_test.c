@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 
+#include "base/clock.h"
 #include "goal/check.h"
 #include "goal/origin/origin.h"
 #include "goal/origin/room.h"
@@ -542,28 +543,111 @@ static void without_git(void **state)
     touches("echo x > tests/a", "tests/a");
 }
 
-static void copies(void **state)
+static void open_as(bool must_copy, bool on_disk)
 {
-    struct room_spec spec = {.temp = temp_dir, .home = home_dir, .must_copy = true};
+    struct room_spec spec = {.origin = origin,
+                             .now = &now,
+                             .temp = temp_dir,
+                             .home = home_dir,
+                             .must_copy = must_copy,
+                             .on_disk = on_disk};
     struct err err = {0};
 
+    close_room();
+    assert_int_equal(origin_look(origin, NULL, &now, NULL), 0);
+    if (room_open(&spec, NULL, &room, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void copies(void **state)
+{
     (void)state;
     make_project();
     work_run("ln -s src/a.c link; chmod 755 src/a.c", NULL);
     take("make test", NULL);
     work_run("echo x > build/changed; echo x > src/b.c; git config x.y z", NULL);
-    assert_int_equal(origin_look(origin, NULL, &now, NULL), 0);
-    spec.origin = origin;
-    spec.now = &now;
-    if (room_open(&spec, NULL, &room, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_true(room_is_copy(room));
-    assert_hidden("build/changed");
-    passes("test ! -e build/changed && test $(cat build/same src/b.c | tr -d '\\n') = 4x &&"
-           "test -L link && test -x src/a.c && test \"$PWD\" != x && git log -1 > /dev/null");
-    passes("! git config x.y && git config a.b c");
-    passes("echo y > tests/a; rm -r src");
-    work_run("test $(cat tests/a) = 1; test -e src/a.c; ! git config a.b", NULL);
+    for (int on_disk = 0; on_disk < 2; on_disk++) {
+        open_as(/*must_copy=*/true, on_disk);
+        assert_true(room_is_copy(room));
+        assert_false(on_disk && room_in_memory(room));
+        assert_hidden("build/changed");
+        passes("test ! -e build/changed && test $(cat build/same src/b.c | tr -d '\\n') = 4x &&"
+               "test -L link && test -x src/a.c && test \"$PWD\" != x && git log -1 > /dev/null");
+        passes("! git config x.y && git config a.b c");
+        passes("echo y > tests/a; rm -r src");
+        work_run("test $(cat tests/a) = 1; test -e src/a.c; ! git config a.b", NULL);
+    }
+}
+
+/* ---- other processes ---- */
+
+/* What is at a path outside is not what the check has there; its next run has what the one before
+ * it left. */
+static void memory_is_private(void **state)
+{
+    (void)state;
+    make_project();
+    take("make test", NULL);
+    for (int is_copy = 0; is_copy < 2; is_copy++) {
+        CLEANUP(strv_release) struct strv env = STRV_INIT;
+
+        open_as(is_copy, /*on_disk=*/false);
+        if (!room_in_memory(room)) {
+            print_message("no room in memory here\n");
+            return;
+        }
+        assert_nothing_left();
+        passes("echo x > \"$HOME/mark\"; echo x > \"$TMPDIR/mark\"; echo x > src/mark");
+        passes("cat \"$HOME/mark\" \"$TMPDIR/mark\" src/mark");
+        room_environ(room, work_env, &env);
+        for (size_t i = 0; i < env.len; i++) {
+            const char *folder = strchr(env.ptr[i], '=') + 1;
+            CLEANUP(mem_freep) char *mark = path_join(folder, "mark");
+
+            if (folder[0] == '/')
+                assert_false(file_exists(mark));
+        }
+        work_run("test ! -e src/mark", NULL);
+    }
+}
+
+/* The files that are said to be changed by others when a command has run. */
+static void finds(const char *command, int64_t since_ms, const char *expected)
+{
+    CLEANUP(strv_release) struct strv found = STRV_INIT;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(1 << 12);
+    struct check_result r;
+
+    run(command, &r);
+    room_find_foreign(room, &r.trace, since_ms, &found);
+    for (size_t i = 0; i < found.len; i++)
+        buf_addf(&text, "%s%s", i ? " " : "", found.ptr[i]);
+    if (!r.passed || !str_is(buf_str(&text), expected))
+        fail_msg("%s: '%s', not '%s': %s", command, buf_cstr(&text), expected, buf_cstr(&r.tail));
+    check_result_release(&r);
+}
+
+/* On the disk another process reaches the room. The command stands for it, too: both use the path
+ * that leads to the room outside. */
+static void finds_what_others_did(void **state)
+{
+    int64_t before_ms = clock_wall_ms() - 60000, after_ms = clock_wall_ms() + 60000;
+
+    (void)state;
+    make_project();
+    take("make test", NULL);
+    work_run("echo x > src/b.c", NULL);
+    for (int is_copy = 0; is_copy < 2; is_copy++) {
+        if (!is_copy && !has_overlay())
+            continue;
+        open_as(is_copy, /*on_disk=*/true);
+        finds("cat src/a.c src/b.c", before_ms, "");
+        /* As the check does in the workspace. */
+        finds("echo x > src/b.c; cat src/b.c", before_ms, "");
+        finds("cat src/b.c", after_ms, "src/b.c");
+        finds("echo other > src/b.c; cat src/b.c", before_ms, "src/b.c");
+        finds("rm src/a.c; ln -s b.c src/a.c; cat src/a.c src/b.c", before_ms, "src/a.c src/b.c");
+    }
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -590,6 +674,8 @@ UNIT_TEST(room)
         CASE(linked_work_tree),
         CASE(without_git),
         CASE(copies),
+        CASE(memory_is_private),
+        CASE(finds_what_others_did),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
