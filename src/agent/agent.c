@@ -306,8 +306,8 @@ static bool agent_wants_start(struct agent *a)
 }
 
 /* True if the agent was asked to finish and nothing is left to do. gone: the caller wants to stop
- * now, so pending input does not count. */
-static bool agent_is_over(struct agent *a, bool gone)
+ * now, so pending input does not count. *io_ms: when to look again anyway, or -1. */
+static bool agent_is_over(struct agent *a, bool gone, int64_t *io_ms)
 {
     bool over;
 
@@ -315,7 +315,7 @@ static bool agent_is_over(struct agent *a, bool gone)
     over = a->finishing;
     lock_give(&a->lock);
     return over && (gone || (!inputs_waiting(a->inputs) &&
-                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg))));
+                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg, io_ms))));
 }
 
 /* Whether it is time to notify that the agent waits for input. *io_ms: when the caller will look
@@ -370,7 +370,7 @@ static bool agent_work(struct agent *a)
             inputs_heard(a->inputs);
             continue;
         }
-        if (!gone && inputs_is_woken(a->inputs) && !agent_is_over(a, gone)) {
+        if (!gone && inputs_is_woken(a->inputs) && !agent_is_over(a, gone, &until_ms)) {
             agent_run_note(a);
             continue;
         }
@@ -380,7 +380,7 @@ static bool agent_work(struct agent *a)
             agent_input_release(&in);
             continue;
         }
-        if (next == IDLE_REST && agent_is_over(a, gone))
+        if (next == IDLE_REST && agent_is_over(a, gone, &until_ms))
             return true;
         agent_settle(a, wakes);
         if (next == IDLE_REST && agent_is_idle(a, &until_ms)) {

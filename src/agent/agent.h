@@ -149,9 +149,9 @@ struct agent_spec {
     struct spawner *spawner; /* lets tools start agents; NULL if they cannot */
     struct extra_source *extra; /* asked for additional tools before each step; NULL = none */
     /* Whether background work is running whose result the agent must still report. If so the agent
-     * does not end after agent_finish(); the worker wakes it with agent_nudge(). NULL = never. Any
-     * thread. */
-    bool (*awaits)(void *arg);
+     * does not end after agent_finish(); the worker wakes it with agent_nudge(). *io_look_ms: when
+     * to ask again anyway (clock_mono_ms()), or -1; may be lowered. NULL = never. Its thread. */
+    bool (*awaits)(void *arg, int64_t *io_look_ms);
     void *awaits_arg;
     /* Called when the agent has nothing left to do while a command waits for that (input.h:
      * inputs_put_off()). NULL = nobody waits. Agent thread; must not block. */

@@ -222,7 +222,7 @@ void host_fitting(void *arg, struct str words, struct buf *ret, struct buf *ret_
 void host_listen_tasks(struct host *h);
 /* Restores the agents of a resumed session; call it once its main agent exists. */
 void host_recall_agents(struct host *h);
-bool host_awaits_tasks(void *arg);
+bool host_awaits_tasks(void *arg, int64_t *io_look_ms);
 
 /* host_title.c: called with user input, which may be used to request a title. */
 void host_hear(struct host *h, const struct agent_input *input);

@@ -2,6 +2,7 @@
  * The session's tasks: their events go to the feed, and a notification becomes input of the agent
  * that started the task, or of its nearest ancestor that still exists. Any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "conf/conf.h"
 #include "conf/option.h"
 #include "context/reminder.h"
+#include "goal/goal.h"
 #include "guard/workspace.h"
 #include "hooks/settings.h"
 #include "host/agent_memory.h"
@@ -30,6 +32,7 @@
 #include "tasks/definition.h"
 #include "tasks/entries.h"
 #include "tasks/team/team.h"
+#include "tools/background.h"
 
 #define AWAITED                                                                                    \
     (TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE) |                      \
@@ -338,12 +341,37 @@ void host_listen_tasks(struct host *h)
     task_table_listen(h->tasks, &listener);
 }
 
-/* A headless run ends when its agents have ended. */
-bool host_awaits_tasks(void *arg)
+/* Commands in the background are waited for as long as they print something now and then. A goal
+ * has its own rule for them. */
+static bool awaits_commands(struct host *h, int64_t *io_look_ms)
+{
+    int64_t patience_ms = conf_get_i64(h->conf, "goal.backgroundWait", 600) * 1000;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf names = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct goal_ending goal;
+    size_t n;
+
+    if (goal_ending(host_goal(h), &arena, &goal) && goal.is_own)
+        return false;
+    n = background_end_silent(h->workspace, patience_ms, &names, io_look_ms);
+    if (names.len) {
+        buf_addf(&text,
+                 "stopped in the background, after %" PRId64 " s without output: %s "
+                 "(goal.backgroundWait)",
+                 patience_ms / 1000, buf_cstr(&names));
+        host_notice(h, LEVEL_WARNING, buf_str(&text));
+    }
+    return n;
+}
+
+/* A headless run ends when its agents and commands have ended. */
+bool host_awaits_tasks(void *arg, int64_t *io_look_ms)
 {
     struct host *h = arg;
 
     return !h->is_interactive &&
            (team_is_working(h->team) ||
-            task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true));
+            task_running(h->tasks, AWAITED, /*owner=*/NULL, /*background=*/true) ||
+            awaits_commands(h, io_look_ms));
 }

@@ -105,7 +105,7 @@ void job_summarise(const struct job *j, struct buf *ret)
     if (j->has_flooded)
         buf_addf(ret, ": more than %d events within a minute", LINE_EVENTS_PER_MINUTE);
     if (status == TASK_COMPLETED)
-        buf_adds(ret, " with exit code 0");
+        buf_adds(ret, " (exit code 0)"); /* as SDKs know it */
     if (status != TASK_FAILED)
         return;
     if (j->how == PROC_EXITED) {
@@ -198,6 +198,7 @@ static void job_publish(struct job *j, const struct proc_mail *end)
     if (end)
         job_leave_sandbox(j, end, &blocked);
     lock_take(&j->list->lock);
+    j->heard_ms = clock_mono_ms();
     j->written = j->spool.written;
     j->lost = j->spool.lost;
     buf_clear(&j->line);
@@ -327,7 +328,7 @@ static struct job *job_new(struct background *list, const char *dir, struct str 
     what = what.len ? what : command;
     j->what = mem_dup(what.ptr, what.len);
     j->tool_use_id = mem_dup(tool_use_id.ptr, tool_use_id.len);
-    j->began_ms = clock_mono_ms();
+    j->began_ms = j->heard_ms = clock_mono_ms();
     j->line = (struct buf)BUF_INIT(BUF_NO_LIMIT);
     return j;
 }
@@ -482,6 +483,38 @@ size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_b
         n++;
     }
     lock_give(&list->lock);
+    return n;
+}
+
+size_t background_end_silent(struct workspace *w, int64_t silence_ms, struct buf *ret_names,
+                             int64_t *io_look_ms)
+{
+    struct background *list = background_of(w);
+    int64_t now = clock_mono_ms();
+    VEC(struct proc *) ending = VEC_INIT;
+    size_t n = 0;
+
+    lock_take(&list->lock);
+    VEC_EACH(&list->jobs, it) {
+        struct job *j = *it;
+        int64_t due_ms = j->heard_ms + silence_ms;
+
+        if (j->is_over || j->kind != TASK_SHELL)
+            continue;
+        n++;
+        if (!j->is_killed && due_ms <= now) {
+            buf_addf(ret_names, "%s%s (%.200s)", ret_names->len ? ", " : "", j->id, j->what);
+            j->is_killed = true;
+            vec_push(&ending, j->proc);
+        } else if (!j->is_killed && (*io_look_ms < 0 || due_ms < *io_look_ms)) {
+            *io_look_ms = due_ms;
+        }
+    }
+    lock_give(&list->lock);
+    VEC_EACH(&ending, proc) {
+        proc_end(*proc); /* jobs are freed with the workspace only */
+    }
+    vec_release(&ending);
     return n;
 }
 

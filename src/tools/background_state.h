@@ -38,6 +38,7 @@ struct job {
     /* Under the list's lock. */
     bool is_over;
     int64_t began_ms;
+    int64_t heard_ms; /* of its last output, or its start */
     bool is_killed;   /* by background_kill() */
     bool has_flooded; /* a monitor that reported too many events, and is being ended */
     enum proc_how how;

@@ -679,7 +679,7 @@ static void background_much(void **state)
     listen_to(t.workspace, mb);
     assert_true(start(&t, "seq 1 2000000"));
     assert_news(mb, "b00000001", TASK_RUNNING, "running");
-    assert_news(mb, "b00000001", TASK_COMPLETED, "completed with exit code 0");
+    assert_news(mb, "b00000001", TASK_COMPLETED, "completed (exit code 0)");
     assert_true(look(&t, "b00000001"));
     assert_true(t.result.text.len < TOOL_MAX_RESULT);
     assert_int_equal(file_size_in(tool_check_text(&t), path), 14888896);
@@ -687,11 +687,11 @@ static void background_much(void **state)
 
     assert_true(start(&t, "seq 1 2000000; printf 1999999"));
     assert_news(mb, "b00000002", TASK_RUNNING, "running");
-    assert_news(mb, "b00000002", TASK_COMPLETED, "completed with exit code 0");
+    assert_news(mb, "b00000002", TASK_COMPLETED, "completed (exit code 0)");
     assert_true(tool_check_run(&t, &tool_bash_output_entry,
                                "{\"bash_id\":\"b00000002\",\"filter\":\"9{5}$\"}"));
     assert_true(
-        str_starts(tool_check_text(&t), STR("b00000002: completed with exit code 0\n99999\n")));
+        str_starts(tool_check_text(&t), STR("b00000002: completed (exit code 0)\n99999\n")));
     assert_true(str_ends(tool_check_text(&t), STR("1999999\n1999999")));
     tool_check_end(&t);
     mailbox_close(mb);
@@ -740,7 +740,7 @@ static void background_unheard(void **state)
     assert_news(mb, "b00000001", TASK_KILLED, "killed");
     assert_true(start(&t, "true"));
     assert_news(mb, "b00000002", TASK_RUNNING, "running");
-    assert_news(mb, "b00000002", TASK_COMPLETED, "completed with exit code 0");
+    assert_news(mb, "b00000002", TASK_COMPLETED, "completed (exit code 0)");
     tool_check_end(&t);
     mailbox_close(mb);
     mailbox_unref(mb);
