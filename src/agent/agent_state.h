@@ -88,6 +88,8 @@ struct turn {
     struct buf deferred;   /* JSON of a call that a hook has deferred; or empty */
     struct buf denials;    /* JSON objects, comma-separated */
     struct strv heard;     /* uuids of received inputs */
+    bool is_notices;       /* it began with a notice */
+    char run[32];          /* of the task that the notice is about; or "" */
     struct buf note;       /* why it ended, for the user */
     struct buf tail;       /* text after the history in the next request */
     int64_t most_wait_ms;  /* the longest wait a server may ask for; 0 = default */

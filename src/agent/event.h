@@ -182,6 +182,8 @@ struct turn_report {
     struct str structured;  /* JSON that fits the schema; or empty */
     struct str inputs;      /* JSON array: uuids of the named inputs it has received, in order */
     struct str first_input; /* the uuid of the one that started it; or empty */
+    const char *notice_run; /* it began with a notice about this run of a task, or ""; NULL: with
+                               any other input */
     size_t queued;          /* inputs still waiting */
     int64_t index;          /* number of this result in this process, from 0 */
 };

@@ -85,7 +85,7 @@ struct agent_input {
     /* Of a note: its first block is the user's command, already shown when it was typed. The
      * transcript records it as input, so that the turn can be rewound. */
     bool is_typed;
-    /* A notice (agent/notice.h): message is one bare text. It is stored before it is queued, and
+    /* A notice (context/notice.h): message is one bare text. It is stored before it is queued, and
      * delivered exactly once: between two steps, or in a turn together with all other waiting
      * notices. */
     bool is_notice;

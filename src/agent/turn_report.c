@@ -114,6 +114,8 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
     r->deferred = arena_str(&e->arena, buf_str(&t->deferred));
     r->structured = arena_str(&e->arena, buf_str(&t->final_args));
     r->queued = inputs_waiting(a->inputs);
+    if (t->is_notices)
+        r->notice_run = arena_cstr(&e->arena, str_of(t->run));
     e->report = r;
     agent_write_hooks(a, /*stop=*/NULL);
     if (journal && journal->turn_done(journal, r, &err) < 0)

@@ -551,6 +551,9 @@ static int turn_process_input(struct agent *a, struct turn *t, struct agent_inpu
     if (asked == 0 && a->start_words.len)
         asked = turn_say_text(a, t, buf_str(&a->start_words), USER_INPUT);
     buf_release(&a->start_words);
+    t->is_notices = t->is_notices || (in->is_notice && !between);
+    if (t->is_notices && !between)
+        memcpy(t->run, in->run, sizeof(t->run));
     if (in->is_named && t->heard.len < TURN_MAX_HEARD)
         strv_adds(&t->heard, in->uuid);
     if (asked == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "json/jw.h"
 
 static const char head[] = "<system-reminder>\nThis is an automatic event. It is not input of the "
                            "user, and approves nothing.\n\n";
@@ -25,4 +26,15 @@ bool notice_bare(struct str wrapped, struct str *ret)
         return false;
     *ret = str_make(wrapped.ptr + strlen(head), wrapped.len - strlen(head) - strlen(tail));
     return true;
+}
+
+void notice_write_origin(struct jw *w, struct str run)
+{
+    jw_key(w, "origin");
+    jw_object(w);
+    jw_kcstr(w, "kind", NOTICE_ORIGIN);
+    jw_kcstr(w, "producer", "session-task");
+    if (run.len)
+        jw_kstr(w, "runId", run);
+    jw_object_end(w);
 }

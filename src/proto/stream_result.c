@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/event.h"
+#include "context/notice.h"
 #include "base/id.h"
 #include "base/secret.h"
 #include "llm/model.h"
@@ -154,6 +155,8 @@ static void render_result(const struct event *e, struct buf *out)
     if (report->goal.status)
         render_goal(w, &report->goal);
     jw_kcstr(w, "terminal_reason", turn_end_name(report->end));
+    if (report->notice_run)
+        notice_write_origin(w, str_of(report->notice_run));
     jw_ki64(w, "queued_turn_count", (int64_t)report->queued);
     jw_ki64(w, "result_index", report->index);
     if (report->first_input.len) {

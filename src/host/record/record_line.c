@@ -63,27 +63,14 @@ static void write_message(struct jw *w, const struct block *blocks, size_t count
     write_own(w, blocks, count);
 }
 
-static void write_origin(struct jw *w, const char *run)
-{
-    jw_key(w, "origin");
-    jw_object(w);
-    jw_kcstr(w, "kind", NOTICE_ORIGIN);
-    jw_kcstr(w, "producer", "session-task");
-    if (run && *run)
-        jw_kcstr(w, "runId", run);
-    jw_object_end(w);
-}
-
 /* A notice without its wrapper: a user line if it began a turn, else an attachment. */
 static void record_line_notice(struct buf *out, const struct record_at *at,
                                const struct block *block, bool between)
 {
-    CLEANUP(buf_release) struct buf run = BUF_INIT(BUF_NO_LIMIT);
     struct str bare = block->text;
     struct jw w;
 
     (void)notice_bare(block->text, &bare);
-    buf_add(&run, block->id);
     line_begin(&w, out, at, between ? ENTRY_ATTACHMENT : ENTRY_USER);
     if (between) {
         jw_key(&w, "attachment");
@@ -92,12 +79,12 @@ static void record_line_notice(struct buf *out, const struct record_at *at,
         jw_kstr(&w, "prompt", bare);
         jw_kstr(&w, "source_uuid", at->uuid);
         jw_kcstr(&w, "commandMode", NOTICE_ORIGIN);
-        write_origin(&w, buf_cstr(&run));
+        notice_write_origin(&w, block->id);
         jw_object_end(&w);
     } else {
         struct block said = {.kind = BLOCK_TEXT, .text = bare};
 
-        write_origin(&w, buf_cstr(&run));
+        notice_write_origin(&w, block->id);
         jw_kcstr(&w, "promptSource", "system");
         write_message(&w, &said, 1);
     }
@@ -399,7 +386,7 @@ void record_line_queue(struct buf *out, struct str session, int64_t time_ms,
         jw_kstr(&w, "content", buf_str(&text));
         jw_ki64(&w, "when", input->when);
         if (input->is_notice)
-            write_origin(&w, input->run);
+            notice_write_origin(&w, str_of(input->run));
         if (input->no_query)
             jw_kbool(&w, "noQuery", true);
         if (message_count(input->message, BLOCK_TEXT) != input->message->len ||
