@@ -38,6 +38,7 @@ struct permit;
 struct provider;
 struct referee;
 struct sandbox;
+struct sandbox_hosts;
 struct spawner;
 struct spending;
 struct team;
@@ -85,8 +86,10 @@ struct tool_call {
     struct permit *permit; /* for the permission mode; also enters and leaves plan mode */
     struct trial *
         trial; /* set during a trial run, which must not change anything (guard/trial.h); or NULL */
-    struct sandbox *sandbox; /* where commands run; NULL = unconfined */
-    struct asker *asker;     /* to ask the user; NULL if there is no user */
+    struct sandbox *sandbox;     /* where commands run; NULL = unconfined */
+    struct sandbox_hosts *hosts; /* that a command reaches beside those of the settings; gets the
+                                    refused ones; or NULL */
+    struct asker *asker;         /* to ask the user; NULL if there is no user */
     const struct conf *conf;
     struct net *net;            /* NULL = no network in this run */
     struct referee *referee;    /* may be NULL */

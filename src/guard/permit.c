@@ -330,6 +330,7 @@ static void permit_add_list(struct permit *p, struct permit_state *s, const stru
                       err.text);
             continue;
         }
+        rule->is_managed = conf_is_managed(conf, buf_cstr(&path));
         permit_warn_of_tool(rule->rule, origin, conf_is_claudes(conf, buf_cstr(&path)),
                             ret_warnings);
         if (permit_state_add(s, rule, &err) < 0)

@@ -89,6 +89,11 @@ bool permit_offers(struct permit *p, struct str tool);
 
 /* Whether any deny or ask rule is about paths. */
 bool permit_guards_paths(struct permit *p);
+/* The hosts that rules WebFetch(domain:…) allow, and those that they deny or want to be asked
+ * about, for commands: patterns as in net/host_list.h. only_managed: the rules that allow come from
+ * managed settings. */
+void permit_hosts(struct permit *p, bool only_managed, struct strv *ret_allow,
+                  struct strv *ret_refuse);
 /* flags: enum tool_flags of the call. */
 void permit_check(struct permit *p, const struct rule_subject *subject, unsigned flags,
                   struct permit_answer *ret);

@@ -176,6 +176,20 @@ static bool is_grant(const struct permit_rule *r)
     return r->list == RULE_ALLOW && !r->is_limit;
 }
 
+void permit_hosts(struct permit *p, bool only_managed, struct strv *ret_allow,
+                  struct strv *ret_refuse)
+{
+    CLEANUP(permit_state_unrefp) struct permit_state *state = permit_state_ref(p);
+
+    VEC_EACH(&state->rules, r) {
+        struct str host = rule_host((*r)->rule);
+        bool allows = (*r)->list == RULE_ALLOW;
+
+        if (host.len && !(allows && ((*r)->is_limit || (only_managed && !(*r)->is_managed))))
+            strv_add(allows ? ret_allow : ret_refuse, host);
+    }
+}
+
 /* Deny and ask: the path as it was given, or what it leads to. */
 static bool judge_forbids(const struct judge *j, const struct rule *r)
 {

@@ -20,9 +20,10 @@ struct permit_rule {
     atomic_int refs;
     struct rule *rule;
     enum rule_list list;
-    bool is_limit; /* allows nothing: what no such rule matches is denied (permit_lend()) */
-    char *source;  /* "session", "cliArg", the settings file it is in, or "localSettings" and such
-                      for one just saved there */
+    bool is_managed; /* from managed settings */
+    bool is_limit;   /* allows nothing: what no such rule matches is denied (permit_lend()) */
+    char *source;    /* "session", "cliArg", the settings file it is in, or "localSettings" and such
+                        for one just saved there */
 };
 
 struct permit_state {

@@ -225,6 +225,11 @@ bool rule_covers_tool(const struct rule *r, struct str tool)
     return r->kind == RULE_KIND_TOOL && rule_names_tool(r, tool);
 }
 
+struct str rule_host(const struct rule *r)
+{
+    return r->kind == RULE_KIND_HOST ? r->pattern : STR("");
+}
+
 bool rule_is_about_paths(const struct rule *r)
 {
     return r->kind == RULE_KIND_PATH;

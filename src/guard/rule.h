@@ -84,6 +84,9 @@ bool rule_is_about_reading(const struct rule *r); /* for those: Read */
 #define RULE_ANY_DEPTH SIZE_MAX
 const char *rule_reach(const struct rule *r, struct arena *arena, size_t *ret_depth);
 
+/* The host of a rule WebFetch(domain:HOST) as written; empty for other rules. */
+struct str rule_host(const struct rule *r);
+
 /* For ABOUT_COMMAND: a deny or ask rule matches if any part of the command does. An allow rule
  * covers one part at a time: see rules_allow_command(). */
 bool rule_matches(const struct rule *r, const struct rule_subject *s);

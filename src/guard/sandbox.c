@@ -20,8 +20,6 @@
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
-#include "net/host_list.h"
-#include "net/proxy.h"
 #include "sync/cancel.h"
 
 #define REMOVE_TRIES 20
@@ -111,90 +109,6 @@ static void read_excluded(struct sandbox *s, const struct conf *conf, struct str
     }
 }
 
-/* managed_only: the setting that restricts hosts to managed ones; or NULL. */
-static void read_hosts(const struct conf *conf, const char *key, struct host_list *list,
-                       const char *managed_only, struct strv *ret_kept, struct strv *ret_warnings)
-{
-    bool only_managed = managed_only && conf_get_bool(conf, managed_only, false);
-    size_t i = 0;
-
-    JSON_EACH(conf_get(conf, key), v) {
-        CLEANUP(buf_release) struct buf where = BUF_INIT(200);
-        struct err err = {0};
-
-        buf_addf(&where, "%s.%zu", key, i++);
-        if (only_managed && !conf_is_managed(conf, buf_cstr(&where))) {
-            strv_addf(ret_warnings, "%.*s: this host is left out: only managed settings name hosts",
-                      STR_ARG(conf_origin(conf, buf_cstr(&where))));
-            continue;
-        }
-        if (host_list_add(list, json_str(v), &err) < 0)
-            strv_addf(ret_warnings, "%s: a host is left out: %s", key, err.text);
-        else
-            strv_add(ret_kept, json_str(v));
-    }
-}
-
-/* Names of this machine, which programs in the sandbox reach without the proxy: they mean
- * themselves. Allowed names mean the ones outside. */
-static char *direct_hosts(const struct strv *hosts)
-{
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    CLEANUP(buf_release) struct buf list = BUF_INIT(200);
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct str name = str_of(names[i]);
-        bool is_outside = false;
-
-        for (size_t k = 0; k < hosts->len; k++) {
-            struct str host = str_of(hosts->ptr[k]);
-
-            is_outside = is_outside || str_eq_nocase(host, name) ||
-                         (str_eq_nocase(str_first(host, name.len), name) && host.len > name.len &&
-                          host.ptr[name.len] == ':');
-        }
-        if (!is_outside)
-            buf_addf(&list, "%s%s", list.len ? "," : "", i == 2 ? "::1" : names[i]);
-    }
-    return buf_take(&list);
-}
-
-static void read_network(struct sandbox *s, const struct sandbox_spec *spec,
-                         struct strv *ret_warnings)
-{
-    const struct conf *conf = spec->conf;
-    struct host_list *allowed = host_list_new(HOST_WEB_PORTS);
-    struct host_list *denied = host_list_new(HOST_ALL_PORTS);
-    struct proxy_spec proxy = {
-        .allowed = allowed,
-        .denied = denied,
-        .upstream = spec->upstream,
-        .upstream_plain = spec->upstream_plain,
-        .no_proxy = spec->no_proxy,
-        .http_port = (int)conf_get_i64(conf, "sandbox.network.httpProxyPort", 0),
-        .socks_port = (int)conf_get_i64(conf, "sandbox.network.socksProxyPort", 0),
-    };
-
-    read_hosts(conf, "sandbox.network.allowedDomains", allowed,
-               "sandbox.network.allowManagedDomainsOnly", &s->hosts, ret_warnings);
-    read_hosts(conf, "sandbox.network.deniedDomains", denied, /*managed_only=*/NULL,
-               &s->denied_hosts, ret_warnings);
-    s->unix_sockets = conf_get_bool(conf, "sandbox.network.allowAllUnixSockets", false);
-    s->direct = direct_hosts(&s->hosts);
-    s->own_http = proxy.http_port;
-    s->own_socks = proxy.socks_port;
-    s->net = CONFINE_NET_NONE;
-    /* If there is a network at all, programs of a job may connect to each other. */
-    if (!host_list_is_empty(allowed) || s->own_http || s->own_socks ||
-        conf_get_bool(conf, "sandbox.network.allowLocalBinding", false)) {
-        s->net = CONFINE_NET_PROXY;
-        s->proxy = proxy_new(&proxy);
-        return;
-    }
-    host_list_free(allowed);
-    host_list_free(denied);
-}
-
 struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_warnings)
 {
     const struct conf *conf = spec->conf;
@@ -218,7 +132,7 @@ struct sandbox *sandbox_new(const struct sandbox_spec *spec, struct strv *ret_wa
     read_environment(s, conf);
     read_excluded(s, conf, ret_warnings);
     sandbox_paths_read(s, conf, ret_warnings);
-    read_network(s, spec, ret_warnings);
+    sandbox_net_read(s, spec, ret_warnings);
     sandbox_absent_settle(s, ret_warnings);
     trial_settle(s, ret_warnings);
     session_folder_settle(s->tenax_home, SANDBOX_TEMP_NOTE, SANDBOX_TEMP, /*fn=*/NULL,
@@ -248,7 +162,7 @@ void sandbox_free(struct sandbox *s)
     if (!s)
         return;
     workspace_unref(s->workspace);
-    proxy_free(s->proxy);
+    sandbox_net_release(s);
     sandbox_sweep(s);
     remove_temp(s);
     session_folder_release(&s->trials);
@@ -260,8 +174,6 @@ void sandbox_free(struct sandbox *s)
     vec_release(&s->excluded);
     sandbox_paths_release(&s->given);
     strv_release(&s->env);
-    strv_release(&s->hosts);
-    strv_release(&s->denied_hosts);
     strv_release(&s->unwanted);
     strv_release(&s->nested);
     strv_release(&s->nested_in);
@@ -272,7 +184,6 @@ void sandbox_free(struct sandbox *s)
     mem_freep(&s->home);
     mem_freep(&s->tenax_home);
     mem_freep(&s->claude_home);
-    mem_freep(&s->direct);
     mem_freep(&s->temp_dir);
     mem_freep(&s);
 }
@@ -298,35 +209,6 @@ const char *sandbox_why_not(const struct sandbox *s)
     return state == SANDBOX_MISSING || state == SANDBOX_NEEDED
                ? "nothing here can confine commands (tenax doctor lists the missing parts)"
                : "";
-}
-
-bool sandbox_has_network(const struct sandbox *s)
-{
-    return !s || s->net != CONFINE_NET_NONE;
-}
-
-static bool lists_host(const struct strv *patterns, enum host_ports ports, struct str host)
-{
-    struct host_list *list = host_list_new(ports);
-    struct host_name name;
-    int port = 443;
-    bool has;
-
-    for (size_t i = 0; i < patterns->len; i++)
-        (void)host_list_add(list, str_of(patterns->ptr[i]),
-                            /* it was added successfully before */ NULL); /* it was added before */
-    has =
-        host_port_parse(host, &name, &port, /*err=*/NULL) == 0 && host_list_has(list, &name, port);
-    host_list_free(list);
-    return has;
-}
-
-enum sandbox_host sandbox_host(const struct sandbox *s, struct str host)
-{
-    if (lists_host(&s->denied_hosts, HOST_ALL_PORTS, host))
-        return SANDBOX_HOST_DENIED;
-    return lists_host(&s->hosts, HOST_WEB_PORTS, host) ? SANDBOX_HOST_ALLOWED
-                                                       : SANDBOX_HOST_UNKNOWN;
 }
 
 bool sandbox_frees_commands(const struct sandbox *s)

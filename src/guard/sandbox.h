@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 #include "base/str.h"
+#include "base/strv.h"
 
 struct buf;
 struct conf;
@@ -32,7 +33,6 @@ struct jw;
 struct permit;
 struct sandbox;
 struct sandbox_job;
-struct strv;
 struct thread;
 struct workspace;
 
@@ -99,7 +99,10 @@ enum sandbox_host {
     SANDBOX_HOST_ALLOWED,
     SANDBOX_HOST_DENIED,
 };
-enum sandbox_host sandbox_host(const struct sandbox *s, struct str host);
+/* more: patterns of hosts that are allowed, too (host_list.h); or NULL. */
+enum sandbox_host sandbox_host(const struct sandbox *s, const struct strv *more, struct str host);
+/* sandbox.network.allowManagedDomainsOnly: only managed settings and rules allow hosts. */
+bool sandbox_hosts_are_managed(const struct sandbox *s);
 
 /* Whether no command may write a path because it determines what programs run: for example hooks of
  * a repository, wherever its settings have them. Reads folders and files: some tenths of a
@@ -113,10 +116,22 @@ void sandbox_write(struct sandbox *s, struct jw *w);
 
 /* ---- one job ---- */
 
+/* The hosts of one job beside those of the settings: patterns as in host_list.h. */
+struct sandbox_hosts {
+    struct strv allow, refuse; /* refuse takes precedence */
+    bool is_asked;       /* the user can be asked about others: they are refused by name, even where
+                            commands have no network */
+    struct strv refused; /* after a job: the refused connections (net/proxy.h) */
+};
+void sandbox_hosts_release(struct sandbox_hosts *h);
+
 /* Makes the sandbox of one job that starts now, with the current state of folders. ERR_UNSUPPORTED
  * if it is required but not available, ERR_IO. *ret is NULL if the job runs without; all functions
  * below accept a NULL job. */
 int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err);
+/* The same for a job that reaches these hosts, too; hosts may be NULL. */
+int sandbox_enter_hosts(struct sandbox *s, const struct sandbox_hosts *hosts,
+                        struct sandbox_job **ret, struct err *err);
 const struct confinement *sandbox_job_confine(const struct sandbox_job *j);
 /* The environment in the sandbox: the given one, overridden by TMPDIR, caches and proxies. */
 void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct strv *ret);
@@ -128,5 +143,7 @@ void sandbox_job_started(struct sandbox_job *j);
  * regular output. */
 void sandbox_job_explain(struct sandbox_job *j, const char *dir, struct str output, bool has_failed,
                          struct buf *ret);
+/* Which connections the proxy has refused. */
+void sandbox_job_refusals(const struct sandbox_job *j, struct strv *ret);
 void sandbox_job_free(struct sandbox_job *j);
 void sandbox_job_freep(struct sandbox_job **j); /* for CLEANUP() */

@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "guard/sandbox_state.h"
 #include "guard/workspace.h"
-#include "net/proxy.h"
 
 #define EXPLAIN_BYTES ((size_t)64 << 10) /* of the end of the output that is examined */
 #define EXPLAIN_MAX 5                    /* lines of explanation */
@@ -196,12 +195,14 @@ static void explain_output(struct explain *e, struct str output)
 
 static void explain_calls(struct explain *e)
 {
-    bool has_none = e->job->sandbox->net == CONFINE_NET_NONE;
+    const struct sandbox_job *j = e->job;
+    CLEANUP(strv_release) struct strv refusals = STRV_INIT;
 
-    if (e->listening && has_none)
+    sandbox_job_refusals(j, &refusals);
+    if (e->listening && j->confine.net == CONFINE_NET_NONE)
         strv_adds(&e->seen, "the network: nothing listens, on localhost neither, unless the user "
                             "sets sandbox.network.allowLocalBinding");
-    else if (e->network && has_none)
+    else if (e->network && j->sandbox->net == CONFINE_NET_NONE && !j->hosts.len && !refusals.len)
         strv_adds(&e->seen, "the network: no host is allowed");
 }
 
@@ -231,9 +232,7 @@ static void explain_hosts(struct explain *e)
 {
     CLEANUP(strv_release) struct strv refusals = STRV_INIT;
 
-    if (!e->job->door)
-        return;
-    proxy_door_refusals(e->job->door, &refusals);
+    sandbox_job_refusals(e->job, &refusals);
     for (size_t i = 0; i < refusals.len && e->seen.len < EXPLAIN_MAX; i++)
         strv_adds(&e->seen, refusals.ptr[i]);
 }

@@ -57,7 +57,14 @@ struct sandbox_job *sandbox_job_new(struct sandbox *s, const char *temp)
 
 int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
 {
+    return sandbox_enter_hosts(s, /*hosts=*/NULL, ret, err);
+}
+
+int sandbox_enter_hosts(struct sandbox *s, const struct sandbox_hosts *hosts,
+                        struct sandbox_job **ret, struct err *err)
+{
     CLEANUP(mem_freep) char *temp = NULL;
+    struct proxy *proxy;
     struct sandbox_job *j;
 
     *ret = NULL;
@@ -73,18 +80,21 @@ int sandbox_enter(struct sandbox *s, struct sandbox_job **ret, struct err *err)
     j = sandbox_job_new(s, temp);
     sandbox_paths_gather(s, j->temp, &j->paths);
     sandbox_absent_find(j);
+    proxy = sandbox_net_proxy(s, hosts);
+    if (hosts)
+        strv_add_all(&j->hosts, &hosts->allow);
     j->confine = (struct confinement){
         .write = (const char *const *)strv_get(&j->paths.write),
         .read_only = (const char *const *)strv_get(&j->paths.read_only),
         .hidden = (const char *const *)strv_get(&j->paths.hidden),
         .shown = (const char *const *)strv_get(&j->paths.shown),
-        .net = s->net,
+        .net = proxy ? CONFINE_NET_PROXY : s->net,
         .proxy = -1,
         .unix_sockets = s->unix_sockets,
         .sockets = (const char *const *)strv_get(&j->paths.sockets),
     };
-    if (s->proxy) {
-        j->door = proxy_open(s->proxy, &j->door_fd, err);
+    if (proxy) {
+        j->door = proxy_open(proxy, &j->door_fd, err);
         if (!j->door) {
             sandbox_job_free(j);
             return -1;
@@ -106,6 +116,12 @@ void sandbox_job_started(struct sandbox_job *j)
         fd_closep(&j->door_fd);
 }
 
+void sandbox_job_refusals(const struct sandbox_job *j, struct strv *ret)
+{
+    if (j && j->door)
+        proxy_door_refusals(j->door, ret);
+}
+
 void sandbox_job_free(struct sandbox_job *j)
 {
     if (!j)
@@ -114,6 +130,7 @@ void sandbox_job_free(struct sandbox_job *j)
     sandbox_absent_move(j, /*ret=*/NULL);
     sandbox_absent_forget(j);
     strv_release(&j->absent);
+    strv_release(&j->hosts);
     fd_closep(&j->door_fd);
     proxy_door_unref(j->door);
     sandbox_paths_release(&j->paths);
@@ -188,7 +205,8 @@ static void set_cargo(const struct sandbox_job *j, struct strv *env)
 {
     CLEANUP(mem_freep) char *home = path_join(j->sandbox->home, ".cargo");
 
-    if (sandbox_host(j->sandbox, STR("index.crates.io:443")) != SANDBOX_HOST_ALLOWED)
+    if (sandbox_host(j->sandbox, &j->hosts, STR("index.crates.io:443")) != SANDBOX_HOST_ALLOWED &&
+        sandbox_host(j->sandbox, &j->hosts, STR("static.crates.io:443")) != SANDBOX_HOST_ALLOWED)
         return;
     set_cache(j, env, "CARGO_HOME", ".cargo/registry", "cargo");
     link_cargo_config(j, home);
@@ -262,8 +280,8 @@ void sandbox_job_environ(const struct sandbox_job *j, char *const *given, struct
         set_variable(ret, /*always=*/true, "GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
         set_quiet(ret);
     }
-    set_retries(ret, /*has_network=*/b->proxy);
-    if (!b->proxy && j->confine.net != CONFINE_NET_TRIAL && j->confine.net != CONFINE_NET_PROXY)
+    set_retries(ret, /*has_network=*/b->proxy || j->hosts.len);
+    if (j->confine.net == CONFINE_NET_NONE || j->confine.net == CONFINE_NET_OPEN)
         return;
     /* Our proxy for the web, unless only SOCKS leads outside. */
     web = b->own_socks && !b->own_http && !b->hosts.len ? JOB_SOCKS : JOB_PROXY;

@@ -14,6 +14,7 @@ struct denied_files;
 struct permit;
 struct proxy;
 struct proxy_door;
+struct proxy_spec;
 struct rule;
 
 /* Paths for the kernel; from the settings only the constant part. */
@@ -50,6 +51,12 @@ struct sandbox_note {
     struct strv absent; /* its content */
 };
 
+/* Kept until the end, because jobs in the background use it. */
+struct sandbox_net {
+    char *key; /* its hosts */
+    struct proxy *proxy;
+};
+
 struct sandbox {
     struct workspace *workspace;
     enum sandbox_state wanted; /* its state if sandboxing is not possible here */
@@ -70,18 +77,21 @@ struct sandbox {
     bool unix_sockets;
     struct strv hosts; /* allowed hosts as written */
     struct strv denied_hosts;
-    char *direct;               /* NO_PROXY for jobs */
-    bool own_http, own_socks;   /* the user's own proxies decide which hosts are reachable */
-    struct proxy *proxy;        /* NULL = no host is allowed */
-    struct lock lock;           /* guards the fields below */
-    char *temp_dir;             /* where temporary folders are made */
-    struct session_folder temp; /* for commands; made for the first one */
+    char *direct;             /* NO_PROXY for jobs */
+    bool own_http, own_socks; /* the user's own proxies decide which hosts are reachable */
+    struct proxy *proxy;      /* NULL = no host is allowed */
+    bool only_managed_hosts;  /* no rule of others and no answer allows more hosts */
+    char *upstream, *upstream_plain, *no_proxy; /* of the environment; "" = none */
+    struct lock lock;                           /* guards the fields below */
+    char *temp_dir;                             /* where temporary folders are made */
+    struct session_folder temp;                 /* for commands; made for the first one */
     VEC(struct sandbox_folder) folders;
     struct strv unwanted; /* files that must not exist after a job */
     struct strv nested; /* checkouts below working directories, and which directories were searched
                            for them */
     struct strv nested_in;
     struct sandbox_note note;
+    VEC(struct sandbox_net) nets; /* for jobs that reach other hosts than those of the settings */
     struct session_folder trials; /* what commands on trial write (guard/trial.h) */
     unsigned trial_count;
 };
@@ -91,7 +101,8 @@ struct sandbox_job {
     struct sandbox_paths paths;
     struct strv absent; /* files that it must not create */
     char *temp;
-    bool is_trial; /* its writes stay in layers */
+    bool is_trial;     /* its writes stay in layers */
+    struct strv hosts; /* it reaches these beside those of the settings */
     struct confinement confine;
     struct proxy_door *door;
     int door_fd; /* the job's end; -1 after its start */
@@ -106,6 +117,17 @@ struct sandbox_job {
 int sandbox_temp(struct sandbox *s, char **ret, struct err *err);
 /* Without paths and confinement. */
 struct sandbox_job *sandbox_job_new(struct sandbox *s, const char *temp);
+
+/* sandbox_net.c */
+/* The hosts and proxies of the settings. */
+void sandbox_net_read(struct sandbox *s, const struct sandbox_spec *spec,
+                      struct strv *ret_warnings);
+void sandbox_net_release(struct sandbox *s);
+/* With the denied hosts of the settings and the proxies of the environment, and no allowed hosts
+ * yet. */
+void sandbox_net_begin(const struct sandbox *s, struct proxy_spec *ret);
+/* Of a job that reaches these, too; lent. NULL = no host is allowed. hosts: may be NULL. */
+struct proxy *sandbox_net_proxy(struct sandbox *s, const struct sandbox_hosts *hosts);
 
 /* sandbox_paths.c */
 void sandbox_paths_copy(struct sandbox_paths *to, const struct sandbox_paths *from);

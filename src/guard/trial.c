@@ -61,6 +61,7 @@ struct trial {
     int64_t look_at_ms;
     char wanted_kind; /* one of CONFINE_ENDS; 0 = nothing */
     char *wanted;
+    char *address; /* private, to which the wanted host leads; NULL = none */
     char why[600];
     struct effects effects;
     struct timespec begun;
@@ -315,6 +316,7 @@ static void forget_run(struct trial *t)
     t->door = NULL;
     mem_freep(&t->end_dir);
     mem_freep(&t->wanted);
+    mem_freep(&t->address);
     t->wanted_kind = 0;
     t->timed_out = t->is_too_large = t->is_sent_away = false;
     effects_release(&t->effects);
@@ -432,6 +434,7 @@ int trial_enter(struct trial *t, struct sandbox_job **ret, struct err *err)
     (void)fcntl(t->records, F_SETFL, O_APPEND);
     j = sandbox_job_new(t->sandbox, t->temp);
     sandbox_paths_copy(&j->paths, &t->paths);
+    strv_add_all(&j->hosts, &t->hosts);
     j->is_trial = true;
     j->confine = (struct confinement){
         .write = (const char *const *)strv_get(&t->write),
@@ -559,22 +562,28 @@ static void read_records(struct trial *t)
     }
 }
 
-/* After hosts were granted, the proxy refuses the others: "connection to HOST:PORT: why". */
+/* After hosts were granted, the proxy refuses the others. Granted once, a host is not wanted again:
+ * then the command has failed for another reason. */
 static void read_refusals(struct trial *t)
 {
     CLEANUP(strv_release) struct strv refusals = STRV_INIT;
-    struct str first;
-    size_t end;
 
     if (t->wanted_kind || !t->door)
         return;
     proxy_door_refusals(t->door, &refusals);
-    if (!refusals.len || !str_starts(str_of(refusals.ptr[0]), STR("connection to ")))
-        return;
-    first = str_from(str_of(refusals.ptr[0]), strlen("connection to "));
-    end = str_find(first, STR(": "));
-    t->wanted_kind = 'N';
-    t->wanted = mem_dup(first.ptr, end);
+    for (size_t i = 0; i < refusals.len && !t->wanted_kind; i++) {
+        CLEANUP(buf_release) struct buf host = BUF_INIT(BUF_NO_LIMIT);
+        struct trial_wanted w;
+
+        if (!trial_wanted_of_refusal(str_of(refusals.ptr[i]), &w))
+            continue;
+        trial_wanted_write_host(&w, &host);
+        if (strv_has(&t->hosts, buf_str(&host)))
+            continue;
+        t->wanted_kind = 'N';
+        t->wanted = mem_dup(w.name.ptr, w.name.len);
+        t->address = w.thing == TRIAL_PRIVATE ? mem_dup(w.address.ptr, w.address.len) : NULL;
+    }
 }
 
 static enum trial_outcome look_at_wanted(const struct trial *t)
@@ -651,19 +660,52 @@ int trial_apply(struct trial *t, struct err *err)
 
 /* ---- attempted access ---- */
 
-static bool is_host_name(const char *text)
+/* "example.com:443", not "192.0.2.1:443" or "[::1]:443". */
+static bool is_host_name(struct str text)
 {
-    for (; *text; text++) {
-        if (*text != '.' && *text != ':' && !(*text >= '0' && *text <= '9'))
+    for (size_t i = 0; i < text.len && text.ptr[0] != '['; i++) {
+        if (!strchr(".:0123456789", text.ptr[i]))
             return true;
     }
     return false;
+}
+
+bool trial_wanted_of_refusal(struct str line, struct trial_wanted *ret)
+{
+    struct proxy_refusal refusal;
+
+    if (!proxy_refusal_parse(line, &refusal) || refusal.is_denied)
+        return false;
+    *ret = (struct trial_wanted){
+        .thing = refusal.address.len ? TRIAL_PRIVATE : TRIAL_HOST,
+        .name = refusal.target,
+        .address = refusal.address,
+    };
+    return true;
+}
+
+void trial_wanted_write_host(const struct trial_wanted *w, struct buf *ret)
+{
+    const char *port = w->name.len ? memrchr(w->name.ptr, ':', w->name.len) : NULL;
+
+    if (w->thing != TRIAL_PRIVATE || !port) {
+        buf_add(ret, w->name);
+        return;
+    }
+    buf_addf(ret, str_chr(w->address, ':') < w->address.len ? "[%.*s]" : "%.*s",
+             STR_ARG(w->address));
+    buf_add(ret, str_from(w->name, (size_t)(port - w->name.ptr)));
 }
 
 struct trial_wanted trial_wanted(const struct trial *t)
 {
     struct trial_wanted w = {.name = str_of(t->wanted)};
 
+    if (t->address) {
+        w.thing = TRIAL_PRIVATE;
+        w.address = str_of(t->address);
+        return w;
+    }
     switch (t->wanted_kind) {
     case 'O':
         w.thing = TRIAL_FILE;
@@ -678,21 +720,25 @@ struct trial_wanted trial_wanted(const struct trial *t)
         w.thing = TRIAL_ADDRESS;
         break;
     default:
-        w.thing = t->wanted[0] != '[' && is_host_name(t->wanted) ? TRIAL_HOST : TRIAL_ADDRESS;
+        w.thing = is_host_name(w.name) ? TRIAL_HOST : TRIAL_ADDRESS;
         break;
     }
     return w;
 }
 
-static int grant_host(struct trial *t, struct err *err)
+static int grant_host(struct trial *t, const struct trial_wanted *w, struct err *err)
 {
-    struct host_list *allowed = host_list_new(HOST_WEB_PORTS);
-    struct proxy_spec spec = {.allowed = allowed, .denied = host_list_new(HOST_ALL_PORTS)};
+    CLEANUP(buf_release) struct buf host = BUF_INIT(BUF_NO_LIMIT);
+    struct proxy_spec spec;
 
-    strv_adds(&t->hosts, t->wanted);
+    trial_wanted_write_host(w, &host);
+    if (strv_has(&t->hosts, buf_str(&host)))
+        return err_set(err, ERR_UNSUPPORTED, "'%s' cannot be reached", buf_cstr(&host));
+    strv_add(&t->hosts, buf_str(&host));
+    sandbox_net_begin(t->sandbox, &spec);
     for (size_t i = 0; i < t->hosts.len; i++) {
-        if (host_list_add(allowed, str_of(t->hosts.ptr[i]), err) < 0) {
-            host_list_free(allowed);
+        if (host_list_add(spec.allowed, str_of(t->hosts.ptr[i]), err) < 0) {
+            host_list_free(spec.allowed);
             host_list_free(spec.denied);
             return -1;
         }
@@ -706,7 +752,9 @@ static int grant_host(struct trial *t, struct err *err)
 
 int trial_grant(struct trial *t, struct err *err)
 {
-    switch (trial_wanted(t).thing) {
+    struct trial_wanted w = trial_wanted(t);
+
+    switch (w.thing) {
     case TRIAL_FILE:
     case TRIAL_PROGRAM:
         strv_adds(&t->granted_files, t->wanted);
@@ -717,9 +765,8 @@ int trial_grant(struct trial *t, struct err *err)
         strv_adds(&t->granted_sockets, t->wanted);
         return 0;
     case TRIAL_HOST:
-        if (strv_has(&t->hosts, str_of(t->wanted)))
-            return err_set(err, ERR_UNSUPPORTED, "'%s' cannot be reached", t->wanted);
-        return grant_host(t, err);
+    case TRIAL_PRIVATE:
+        return grant_host(t, &w, err);
     default:
         break;
     }

@@ -27,6 +27,7 @@
 
 #include "base/str.h"
 
+struct buf;
 struct cancel;
 struct effects;
 struct err;
@@ -79,12 +80,19 @@ enum trial_thing {
     TRIAL_PROGRAM, /* an executable file */
     TRIAL_SOCKET,  /* a unix socket */
     TRIAL_HOST,    /* "example.com:443", by way of the proxy */
+    TRIAL_PRIVATE, /* a host that was granted, but leads to a private address */
     TRIAL_ADDRESS, /* "192.0.2.1:22", "example.com": not so, and only the whole network will do */
 };
 struct trial_wanted {
     enum trial_thing thing;
     struct str name;
+    struct str address; /* TRIAL_PRIVATE: which it is, without the port */
 };
+/* Of a connection that a proxy has refused (net/proxy.h). False if permission cannot help. */
+bool trial_wanted_of_refusal(struct str line, struct trial_wanted *ret);
+/* What to add to the list of allowed hosts, so that it is reached: "example.com:443",
+ * "10.0.0.7:443". */
+void trial_wanted_write_host(const struct trial_wanted *w, struct buf *ret);
 struct trial_wanted trial_wanted(const struct trial *t);
 /* The next run has it. ERR_UNSUPPORTED: it cannot be given. */
 int trial_grant(struct trial *t, struct err *err);

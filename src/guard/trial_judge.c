@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/strv.h"
 #include "guard/effects.h"
 #include "guard/permit.h"
 #include "guard/sandbox.h"
@@ -87,77 +88,158 @@ void trial_say_effects(const struct effects *e, struct permit_answer *ret)
 
 /* ---- access to files and hosts ---- */
 
-void trial_write_wanted(const struct trial_wanted *w, struct buf *ret)
+void trial_write_wanted(const struct trial_wanted *w, bool has_run, struct buf *ret)
 {
-    static const char *const things[] = {"file", "program", "socket", "host", "address"};
+    static const char *const things[] = {"file", "program", "socket", "host", "host", "address"};
     struct jw out;
 
+    buf_clear(ret);
     jw_init(&out, ret, 0);
     jw_object(&out);
     jw_key(&out, "wanted");
     jw_object(&out);
     jw_kcstr(&out, "what", things[w->thing]);
     jw_kstr(&out, "name", w->name);
+    if (w->address.len)
+        jw_kstr(&out, "address", w->address);
     jw_object_end(&out);
+    if (has_run)
+        jw_kbool(&out, "ran", true);
     jw_object_end(&out);
 }
 
 void trial_say_wanted(const struct trial_wanted *w, struct permit_answer *ret)
 {
-    CLEANUP(buf_release) struct buf name = BUF_INIT(sizeof(ret->reason));
-    static const char *const wants[] = {
-        "it reads %.*s, which is outside the working folders",
-        "it runs %.*s, which is outside the working folders",
-        "it connects to the socket %.*s",
-        "it connects to %.*s",
-        "it connects to %.*s, which takes the whole network",
+    CLEANUP(buf_release) struct buf text = BUF_INIT(sizeof(ret->reason));
+    static const char *const wants[][2] = {
+        {"it reads ", ", which is outside the working folders"},
+        {"it runs ", ", which is outside the working folders"},
+        {"it connects to the socket ", ""},
+        {"it connects to ", ""},
+        {"it connects to ", ", which leads to the private address "},
+        {"it connects to ", ", which takes the whole network"},
     };
 
     ret->verdict = PERMIT_ASK;
     ret->reason_type = w->thing <= TRIAL_PROGRAM ? "workingDir" : "network";
     if (w->thing <= TRIAL_PROGRAM)
         ret->path = w->name;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    add_name(&name, str_clip(w->name, 200));
-    snprintf(ret->reason, sizeof(ret->reason), wants[w->thing], STR_ARG(buf_str(&name)));
-#pragma GCC diagnostic pop
+    buf_adds(&text, wants[w->thing][0]);
+    add_name(&text, str_clip(w->name, 200));
+    buf_adds(&text, wants[w->thing][1]);
+    buf_add(&text, w->address);
+    snprintf(ret->reason, sizeof(ret->reason), "%s", buf_cstr(&text));
 }
 
-bool trial_wanted_subject(const struct trial_wanted *w, struct rule_subject *ret)
+static struct str without_port(struct str name)
 {
-    const char *port;
+    const char *port = name.len ? memrchr(name.ptr, ':', name.len) : NULL;
 
+    return port ? str_first(name, (size_t)(port - name.ptr)) : name;
+}
+
+static bool subject_of(const struct trial_wanted *w, struct rule_subject *ret)
+{
     switch (w->thing) {
     case TRIAL_FILE:
     case TRIAL_PROGRAM:
         *ret = (struct rule_subject){.tool = STR("Read"), .about = ABOUT_PATH, .text = w->name};
         return true;
-    case TRIAL_HOST: /* without the port */
-        *ret = (struct rule_subject){.tool = STR("WebFetch"), .about = ABOUT_HOST};
-        port = strrchr(w->name.ptr, ':');
-        ret->text = port ? str_first(w->name, (size_t)(port - w->name.ptr)) : w->name;
+    case TRIAL_HOST:
+        *ret = (struct rule_subject){
+            .tool = STR("WebFetch"), .about = ABOUT_HOST, .text = without_port(w->name)};
+        return true;
+    case TRIAL_PRIVATE:
+        *ret =
+            (struct rule_subject){.tool = STR("WebFetch"), .about = ABOUT_HOST, .text = w->address};
         return true;
     default:
         return false;
     }
 }
 
-void trial_judge_wanted(struct permit *p, struct sandbox *sandbox, const struct trial_wanted *w,
-                        const struct rule_subject *subject, struct permit_answer *ret)
+static void deny_host(const struct trial_wanted *w, const char *setting, struct permit_answer *ret)
 {
-    enum sandbox_host host = SANDBOX_HOST_UNKNOWN;
+    ret->verdict = PERMIT_DENY;
+    ret->reason_type = "network";
+    ret->unasked = false;
+    snprintf(ret->reason, sizeof(ret->reason), "connection to %.*s is denied by %s",
+             STR_ARG(str_clip(w->name, 200)), setting);
+}
 
-    permit_check(p, subject, TOOL_READ_ONLY, ret);
-    if (w->thing == TRIAL_HOST)
-        host = sandbox_host(sandbox, w->name);
-    if (host == SANDBOX_HOST_DENIED) {
-        ret->verdict = PERMIT_DENY;
-        ret->unasked = false;
-        snprintf(ret->reason, sizeof(ret->reason),
-                 "connection to %.*s is denied by sandbox.network.deniedDomains",
-                 STR_ARG(str_clip(w->name, 200)));
-    } else if (host == SANDBOX_HOST_ALLOWED && ret->verdict != PERMIT_DENY && !ret->by_rule) {
+/* By the settings of the sandbox, too. */
+static void judge_host(struct permit *p, const struct sandbox *s, const struct trial_wanted *w,
+                       struct permit_answer *ret)
+{
+    CLEANUP(strv_release) struct strv allow = STRV_INIT;
+    CLEANUP(strv_release) struct strv refuse = STRV_INIT;
+    bool is_managed = sandbox_hosts_are_managed(s);
+    enum sandbox_host host;
+
+    permit_hosts(p, is_managed, &allow, &refuse);
+    host = sandbox_host(s, is_managed ? &allow : NULL, w->name);
+    /* A private address must be named; a pattern does not do. */
+    if (w->thing == TRIAL_PRIVATE && ret->verdict == PERMIT_ALLOW && !strv_has(&allow, w->address))
+        ret->verdict = PERMIT_ASK;
+    if (host == SANDBOX_HOST_DENIED)
+        deny_host(w, "sandbox.network.deniedDomains", ret);
+    else if (is_managed && (host != SANDBOX_HOST_ALLOWED || w->thing == TRIAL_PRIVATE))
+        deny_host(w, "sandbox.network.allowManagedDomainsOnly", ret);
+    else if (host == SANDBOX_HOST_ALLOWED && w->thing == TRIAL_HOST &&
+             ret->verdict != PERMIT_DENY && !ret->by_rule)
         ret->verdict = PERMIT_ALLOW;
+}
+
+bool trial_judge_wanted(struct permit *p, const struct sandbox *s, const struct trial_wanted *w,
+                        struct rule_subject *ret_subject, struct permit_answer *ret)
+{
+    bool has_rules = subject_of(w, ret_subject);
+
+    *ret = (struct permit_answer){.verdict = PERMIT_ASK};
+    if (has_rules)
+        permit_check(p, ret_subject, TOOL_READ_ONLY, ret);
+    if (w->thing == TRIAL_HOST || w->thing == TRIAL_PRIVATE)
+        judge_host(p, s, w, ret);
+    else if (w->thing == TRIAL_ADDRESS && sandbox_hosts_are_managed(s))
+        deny_host(w, "sandbox.network.allowManagedDomainsOnly", ret);
+    return has_rules;
+}
+
+/* ---- hosts of commands without a trial ---- */
+
+bool trial_find_refused(struct permit *p, const struct sandbox *s,
+                        const struct sandbox_hosts *hosts, struct trial_wanted *ret,
+                        struct rule_subject *ret_subject)
+{
+    for (size_t i = 0; i < hosts->refused.len; i++) {
+        CLEANUP(buf_release) struct buf host = BUF_INIT(BUF_NO_LIMIT);
+        struct permit_answer answer;
+
+        if (!trial_wanted_of_refusal(str_of(hosts->refused.ptr[i]), ret))
+            continue;
+        trial_wanted_write_host(ret, &host);
+        if (strv_has(&hosts->allow, buf_str(&host)))
+            continue;
+        trial_judge_wanted(p, s, ret, ret_subject, &answer);
+        if (answer.verdict != PERMIT_DENY)
+            return true;
+    }
+    return false;
+}
+
+void trial_allow_refused(const struct sandbox *s, struct sandbox_hosts *hosts,
+                         const struct trial_wanted *w)
+{
+    CLEANUP(buf_release) struct buf host = BUF_INIT(BUF_NO_LIMIT);
+    CLEANUP(strv_release) struct strv refuse = hosts->refuse;
+
+    trial_wanted_write_host(w, &host);
+    strv_add(&hosts->allow, buf_str(&host));
+    hosts->refuse = (struct strv)STRV_INIT;
+    for (size_t i = 0; i < refuse.len; i++) {
+        struct strv one = {.ptr = refuse.ptr + i, .len = 1};
+
+        if (sandbox_host(s, &one, w->name) != SANDBOX_HOST_ALLOWED)
+            strv_adds(&hosts->refuse, refuse.ptr[i]);
     }
 }

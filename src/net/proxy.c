@@ -132,6 +132,27 @@ void proxy_door_refusals(struct proxy_door *d, struct strv *ret)
     lock_give(&d->lock);
 }
 
+bool proxy_refusal_parse(struct str line, struct proxy_refusal *ret)
+{
+    size_t colon;
+
+    *ret = (struct proxy_refusal){0};
+    if (!str_starts(line, STR(PROXY_REFUSED)))
+        return false;
+    line = str_from(line, strlen(PROXY_REFUSED));
+    colon = str_find(line, STR(": "));
+    if (colon == line.len)
+        return false;
+    ret->target = str_first(line, colon);
+    line = str_from(line, colon + 2);
+    ret->is_denied = str_starts(line, STR(PROXY_DENIED_ADDRESS));
+    if (str_starts(line, STR(PROXY_PRIVATE))) {
+        line = str_from(line, strlen(PROXY_PRIVATE));
+        ret->address = str_first(line, str_chr(line, ','));
+    }
+    return true;
+}
+
 /* The descriptors of a message: the first is the connection, others are unexpected. -1 when there
  * is none. */
 static int take_descriptor(struct msghdr *m)

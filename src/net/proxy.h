@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -55,5 +56,13 @@ struct proxy_door *proxy_open(struct proxy *p, int *ret_fd, struct err *err);
 /* The refused connections, one per line: "connection to example.com:443: it is not among the
  * allowed hosts". */
 void proxy_door_refusals(struct proxy_door *d, struct strv *ret);
+/* What such a line is about. */
+struct proxy_refusal {
+    struct str target;  /* "example.com:443" */
+    struct str address; /* it is allowed, but leads to this private address; empty = none */
+    bool is_denied;     /* it leads to a denied address, which no list of names allows */
+};
+/* Slices of the line. False if it is none. */
+bool proxy_refusal_parse(struct str line, struct proxy_refusal *ret);
 /* Gives up the refusals; connections continue. NULL is fine. */
 void proxy_door_unref(struct proxy_door *d);

@@ -154,7 +154,7 @@ static void conn_refuse(struct proxy_client *c, const char *fmt, ...)
     CLEANUP(buf_release) struct buf why = BUF_INIT(1024);
     va_list args;
 
-    buf_adds(&line, "connection to ");
+    buf_adds(&line, PROXY_REFUSED);
     proxy_head_target(&c->request, &line);
     buf_adds(&line, ": ");
     va_start(args, fmt);
@@ -275,9 +275,9 @@ static int conn_reach(struct proxy_client *c, const struct host_name *host, int 
     }
     freeaddrinfo(found);
     if (rc < 0 && passed.text[0] && !last.code)
-        return err_set(err, ERR_DENIED,
-                       "it leads to the address %s, which is private or denied, and not listed",
-                       passed.text);
+        return host_list_has(c->proxy->denied, &passed, port)
+                   ? err_set(err, ERR_DENIED, PROXY_DENIED_ADDRESS "%s", passed.text)
+                   : err_set(err, ERR_DENIED, PROXY_PRIVATE "%s, which is not listed", passed.text);
     if (rc < 0 && err)
         *err = last;
     return rc;

@@ -37,6 +37,11 @@ struct proxy_door {
     struct strv refusals;
 };
 
+/* Parts of the lines about refused connections, which proxy_refusal_parse() reads. */
+#define PROXY_REFUSED "connection to "
+#define PROXY_DENIED_ADDRESS "it leads to the denied address "
+#define PROXY_PRIVATE "it leads to the private address "
+
 struct proxy_door *proxy_door_ref(struct proxy_door *d);
 void proxy_door_refuse(struct proxy_door *d, struct str line);
 void proxy_unref(struct proxy *p);

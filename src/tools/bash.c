@@ -107,7 +107,7 @@ static int bash_enter_sandbox(struct tool_call *call, struct sandbox_job **ret, 
     switch (sandbox_side(sandbox, json_get_str(call->args, "command"), call->args)) {
     case SIDE_INSIDE:
     case SIDE_KEPT_IN:
-        return sandbox_enter(sandbox, ret, err);
+        return sandbox_enter_hosts(sandbox, call->hosts, ret, err);
     default:
         return 0;
     }
@@ -272,6 +272,8 @@ static void bash_explain(struct bash *b)
 
     if (!b->job || b->is_cancelled)
         return;
+    if (b->call->hosts)
+        sandbox_job_refusals(b->job, &b->call->hosts->refused);
     spool_write(&b->spool, &out);
     sandbox_job_explain(b->job, b->dir, buf_str(&out), has_failed, &b->notes);
 }

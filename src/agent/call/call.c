@@ -16,9 +16,11 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/strv.h"
 #include "guard/cap.h"
 #include "guard/permit.h"
 #include "guard/rule.h"
+#include "guard/sandbox.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -406,12 +408,34 @@ struct tool_call call_for_tool(struct call *c)
     };
 }
 
+/* A command that was refused a connection may run again. */
+static int call_run_tool(struct call *c, struct err *err)
+{
+    CLEANUP(sandbox_hosts_release) struct sandbox_hosts hosts = {0};
+    struct tool_call tool_call = call_for_tool(c);
+
+    if (call_hosts(c, &hosts))
+        tool_call.hosts = &hosts;
+    for (int i = 0; i < CALL_MAX_RUNS; i++) {
+        int64_t start_ms = clock_mono_ms();
+        int rc = c->entry->run(&tool_call, &c->result, err);
+
+        c->run_ms = clock_mono_ms() - start_ms;
+        if (rc < 0)
+            return -1;
+        if (!call_ask_host(c, &hosts))
+            break;
+        strv_clear(&hosts.refused);
+        tool_call = call_for_tool(c); /* the user may have changed the command */
+        tool_call.hosts = &hosts;
+    }
+    return 0;
+}
+
 static void call_run(struct call *c)
 {
     struct journal *journal = c->agent->spec.journal;
-    struct tool_call tool_call = call_for_tool(c);
     const char *file = call_kept_file(c);
-    int64_t start_ms;
     struct err err = {0};
 
     if (file && journal->before_edit(journal, file, c->id, &err) < 0) {
@@ -419,14 +443,12 @@ static void call_run(struct call *c)
         return;
     }
     c->ran = true;
-    start_ms = clock_mono_ms();
     if (!c->entry->run) { /* TOOL_FINAL: the input is the result */
         buf_adds(&c->result.text, "The answer is taken.");
         return;
     }
-    if (c->entry->run(&tool_call, &c->result, &err) < 0)
+    if (call_run_tool(c, &err) < 0)
         call_fail(c, "%s", err.text);
-    c->run_ms = clock_mono_ms() - start_ms;
     c->changed_file = file;
     call_keep_left(c);
     if (c->result.text.over)

@@ -28,12 +28,15 @@ struct cancel;
 struct event;
 struct jw;
 struct permit_answer;
+struct sandbox_hosts;
 
 enum call_state {
     CALL_READY,   /* may be started */
     CALL_RUNNING, /* belongs to its thread */
     CALL_ENDED,   /* has a result */
 };
+
+#define CALL_MAX_RUNS 8 /* of a command: each run is granted one more thing */
 
 struct call {
     const struct agent *agent; /* read only fields that never change */
@@ -117,6 +120,12 @@ enum call_tried {
 /* why: the answer for the command; CALL_UNTRIED: replaced by the one that holds without a trial. */
 enum call_tried call_try(struct call *c, const struct rule_subject *subject,
                          struct permit_answer *why);
+/* The hosts that a command without a trial reaches. False: the call is none. */
+bool call_hosts(const struct call *c, struct sandbox_hosts *ret);
+/* After it has run: asks about a connection that was refused. True: the user allows it, and it runs
+ * again with these hosts. */
+bool call_ask_host(struct call *c, struct sandbox_hosts *hosts);
+
 struct tool_call call_for_tool(struct call *c); /* the part of it that its tool sees */
 void call_fail(struct call *c, const char *fmt, ...)
     /* Replaces the result by this error. */

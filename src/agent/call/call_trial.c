@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/agent_state.h"
+#include "agent/ask.h"
 #include "agent/call/call.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -14,14 +15,13 @@
 #include "base/mem.h"
 #include "guard/effects.h"
 #include "guard/permit.h"
+#include "guard/sandbox.h"
 #include "guard/trial.h"
 #include "guard/trial_judge.h"
 #include "guard/workspace.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "sync/cancel.h"
-
-#define CALL_MAX_RUNS 8 /* each run is granted one more thing */
 
 /* Discards the result of the previous trial run. */
 static void begin_again(struct call *c)
@@ -155,18 +155,16 @@ static enum call_tried decide_wanted(struct call *c, const struct trial *t)
 {
     enum permit_mode mode = permit_mode(c->agent->spec.permit);
     struct trial_wanted w = trial_wanted(t);
-    struct permit_answer answer = {.verdict = PERMIT_ASK};
+    struct permit_answer answer;
     struct rule_subject subject;
-    bool has_rules = trial_wanted_subject(&w, &subject);
-
-    if (has_rules) {
+    bool has_rules =
         trial_judge_wanted(c->agent->spec.permit, c->agent->spec.sandbox, &w, &subject, &answer);
-        if (answer.verdict == PERMIT_ALLOW)
-            return CALL_ALLOWED;
-        if (answer.verdict == PERMIT_DENY && !answer.unasked && mode != MODE_PLAN)
-            return refuse(c, &answer);
-    }
-    trial_write_wanted(&w, &c->effects);
+
+    if (answer.verdict == PERMIT_ALLOW)
+        return CALL_ALLOWED;
+    if (answer.verdict == PERMIT_DENY && !answer.unasked && mode != MODE_PLAN)
+        return refuse(c, &answer);
+    trial_write_wanted(&w, /*has_run=*/false, &c->effects);
     trial_say_wanted(&w, &answer);
     answer.unasked = mode == MODE_DONT_ASK;
     if (answer.unasked)
@@ -264,4 +262,57 @@ enum call_tried call_try(struct call *c, const struct rule_subject *subject,
             return give_up(c, why, err.text);
     }
     return give_up(c, why, "it reaches too many things outside");
+}
+
+/* ---- hosts of commands without a trial ---- */
+
+static bool can_ask(const struct call *c)
+{
+    struct asker *asker = c->agent->spec.asker;
+    enum permit_mode mode = permit_mode(c->agent->spec.permit);
+
+    return asker && (!asker->is_there || asker->is_there(asker)) &&
+           (mode == MODE_DEFAULT || mode == MODE_ACCEPT_EDITS || mode == MODE_AUTO) &&
+           !json_get_bool(c->args, "run_in_background", false);
+}
+
+bool call_hosts(const struct call *c, struct sandbox_hosts *ret)
+{
+    const struct sandbox *s = c->agent->spec.sandbox;
+    bool is_managed = sandbox_hosts_are_managed(s);
+
+    if (!s || c->subject.about != ABOUT_COMMAND)
+        return false;
+    permit_hosts(c->agent->spec.permit, is_managed, &ret->allow, &ret->refuse);
+    ret->is_asked = !is_managed && can_ask(c);
+    return true;
+}
+
+bool call_ask_host(struct call *c, struct sandbox_hosts *hosts)
+{
+    struct sandbox *s = c->agent->spec.sandbox;
+    struct tool_result result = c->result;
+    struct permit_answer answer = {.verdict = PERMIT_ASK};
+    struct rule_subject subject;
+    struct trial_wanted w;
+
+    if (!hosts->is_asked || cancel_is_set(c->cancel) ||
+        !trial_find_refused(c->agent->spec.permit, s, hosts, &w, &subject))
+        return false;
+    trial_write_wanted(&w, /*has_run=*/true, &c->effects);
+    trial_say_wanted(&w, &answer);
+    c->result = (struct tool_result)TOOL_RESULT_INIT;
+    if (call_ask(c, &subject, &answer) == 0) {
+        trial_allow_refused(s, hosts, &w);
+        tool_result_release(&result);
+        return true;
+    }
+    /* It has run, and its result stands. */
+    if (result.text.len && !str_ends(buf_str(&result.text), STR("\n")))
+        buf_addc(&result.text, '\n');
+    buf_addf(&result.text, "Permission to connect to %.*s was denied: %.*s\n", STR_ARG(w.name),
+             STR_ARG(buf_str(&c->result.text)));
+    tool_result_release(&c->result);
+    c->result = result;
+    return false;
 }

@@ -168,7 +168,9 @@ static void write_effects(struct jw *w, struct str effects)
     if (!effects.len || json_parse(&arena, effects, &v, /*ret_info=*/NULL, /*err=*/NULL) < 0)
         return;
     if (json_get(v, "wanted"))
-        buf_addf(&text, "It wants to reach %.*s.\n",
+        buf_addf(&text,
+                 json_get_bool(v, "ran", false) ? "It has run, but could not connect to %.*s.\n"
+                                                : "It wants to reach %.*s.\n",
                  STR_ARG(json_str(json_path(v, "wanted.name"))));
     else
         buf_addf(&text, "It would %.*s.\n", STR_ARG(json_get_str(v, "summary")));

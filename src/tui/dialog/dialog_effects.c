@@ -94,20 +94,27 @@ static void draw_change(const struct view *v, const struct json *e, const char *
         diff_view_draw(&how, ret);
 }
 
-static void draw_wanted(const struct view *v, const struct json *wanted, const char *dir,
+static void draw_wanted(const struct view *v, const struct json *effects, const char *dir,
                         struct lines *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_TEXT);
+    const struct json *wanted = json_get(effects, "wanted");
     struct str what = json_get_str(wanted, "what");
+    struct str address = json_get_str(wanted, "address");
+    bool has_run = json_get_bool(effects, "ran", false);
 
-    if (str_is(what, "file"))
+    if (has_run)
+        buf_adds(&text, "It has run, but could not connect to ");
+    else if (str_is(what, "file"))
         buf_adds(&text, "It was stopped when it read ");
     else if (str_is(what, "program"))
         buf_adds(&text, "It was stopped when it ran ");
     else
         buf_adds(&text, "It was stopped when it connected to ");
     add_path(json_get_str(wanted, "name"), dir, &text);
-    buf_adds(&text, ". Nothing has been changed.");
+    if (address.len)
+        buf_addf(&text, " at the private address %.*s", STR_ARG(str_clip(address, 100)));
+    buf_adds(&text, has_run ? "." : ". Nothing has been changed.");
     if (str_is(what, "address"))
         buf_adds(&text, " This does not go through the proxy: it would get the whole network.");
     dialog_text(v, ROLE_BAD, buf_str(&text), ret);
@@ -117,14 +124,13 @@ void dialog_effects(const struct view *v, const struct json *effects, const char
                     struct lines *ret)
 {
     CLEANUP(buf_release) struct buf text = BUF_INIT(MAX_TEXT);
-    const struct json *wanted = json_get(effects, "wanted");
     const struct json *list = json_get(effects, "changes");
     size_t max_rows;
     int64_t omitted = json_get_i64(effects, "omitted", 0);
 
     dialog_text(v, ROLE_TEXT, STR(""), ret);
-    if (wanted) {
-        draw_wanted(v, wanted, dir, ret);
+    if (json_get(effects, "wanted")) {
+        draw_wanted(v, effects, dir, ret);
         return;
     }
     buf_addf(&text, "It has run on trial. Its changes: %.*s",
