@@ -4,9 +4,7 @@ message the same fields, except where tenax does it otherwise on purpose.
 
     recorded.py BUILD SHAPES
 
-SHAPES (tests/data/codex.shapes) has a line for each kind of message: `note METHOD [ITEM]`, `req METHOD` or `result METHOD`, then
-the fields that it has in every recording, with their types: s, i, b, l(ist), o(bject), n(ull). A field below another one is
-required where that one is an object.
+SHAPES (tests/data/codex.shapes): shapes.py; kinds are `note METHOD [ITEM]`, `req METHOD` and `result METHOD`.
 """
 import os
 import shutil
@@ -15,6 +13,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the sources stay clean
 from peer import Peer
+from shapes import check_shape, read_shapes
 
 SCENARIO = '''
 step
@@ -116,27 +115,6 @@ OTHERWISE = {
 }
 
 
-def letter(v):
-    return 'n' if v is None else 'b' if isinstance(v, bool) else 'i' if isinstance(v, int) else 's' if isinstance(v, str) else \
-        'l' if isinstance(v, list) else 'o'
-
-
-def found(v, path):
-    """Values at the path; a field that is not there, of an object that is, gives KeyError."""
-    name, _, rest = path.partition('.')
-    is_list = name.endswith('[]')
-    name = name[:-2] if is_list else name
-    if not isinstance(v, dict):
-        return
-    if name not in v:
-        raise KeyError(name)
-    for it in v[name] or [] if is_list else [v[name]]:
-        if rest:
-            yield from found(it, rest)
-        elif not is_list:
-            yield it
-
-
 class Client(Peer):
     def __init__(self, stage, shapes, *args):
         super().__init__(stage, *args)
@@ -165,13 +143,7 @@ class Client(Peer):
         if 'method' in m:
             assert ('id' in m) != ('emittedAtMs' in m), m
             self.note(m)
-        for path, types in self.shapes.get(kind, ()):
-            try:
-                for v in found(m['params'] if 'method' in m else m.get('result', m.get('error')), path):
-                    types_here = types + OTHERWISE.get(path.rsplit('.', 1)[-1], '')
-                    assert letter(v) in types_here, f'{kind}: {path} is {v!r}, not {types_here}'
-            except KeyError:
-                raise AssertionError(f'{kind} has no {path}: {m}')
+        check_shape(self.shapes, kind, m['params'] if 'method' in m else m.get('result', m.get('error')), OTHERWISE)
         return m
 
     def note(self, m):
@@ -302,12 +274,6 @@ def goals(p):
     assert p.result('thread/goal/get', {'threadId': thread}) == {'goal': None}
     gone = p.result('thread/start', {'cwd': p.dir, 'ephemeral': True})['thread']['id']
     p.fails('thread/goal/set', {'threadId': gone, 'objective': 'x'}, f'ephemeral thread does not support goals: {gone}')
-
-
-def read_shapes(path):
-    with open(path) as f:
-        rows = [line.rstrip('\n').split('\t') for line in f]
-    return {kind: [tuple(word.rsplit(':', 1)) for word in words.split()] for kind, words in rows}
 
 
 def main():
