@@ -191,25 +191,6 @@ struct talk {
     struct recall *ret;
 };
 
-/* Makes a message with a result for each call, saying that the call is still running elsewhere. */
-static struct message *answer_calls(const struct message *calls)
-{
-    struct message *m = message_new(ROLE_USER, calls->len);
-    struct block text = {.kind = BLOCK_TEXT, .text = STR(AGENT_TALK_RESULT)};
-
-    for (size_t i = 0; i < calls->len; i++) {
-        struct block result = {.kind = BLOCK_TOOL_RESULT,
-                               .id = calls->blocks[i].id,
-                               .name = calls->blocks[i].name,
-                               .content = &text,
-                               .content_len = 1};
-
-        if (calls->blocks[i].kind == BLOCK_TOOL_USE)
-            message_add(m, &result);
-    }
-    return m;
-}
-
 static void agent_answer_talk(struct agent *a, struct talk *t)
 {
     const struct history *h = &a->history;
@@ -217,7 +198,8 @@ static void agent_answer_talk(struct agent *a, struct talk *t)
     for (size_t i = 0; i < h->list.len; i++)
         vec_push(&t->ret->messages, message_copy(h->list.ptr[i]));
     if (h->open.len) /* the last answer has calls that still run */
-        vec_push(&t->ret->messages, answer_calls(h->list.ptr[h->list.len - 1]));
+        vec_push(&t->ret->messages,
+                 message_answer_calls(h->list.ptr[h->list.len - 1], STR(AGENT_TALK_RESULT)));
     extra_write_told(&a->extra, &t->ret->extra);
     inquiry_answer(&t->inquiry, 0);
 }

@@ -117,31 +117,3 @@ bool turn_report_is_error(const struct turn_report *r)
 {
     return r->goal.subtype ? strcmp(r->goal.subtype, "success") != 0 : r->is_error;
 }
-
-const char *event_error_name(enum err_code code, bool is_overloaded)
-{
-    switch (code) {
-    case ERR_AUTH:
-        return "authentication_failed";
-    case ERR_QUOTA:
-    case ERR_BUDGET:
-        return "billing_error";
-    case ERR_RETRY_LATER:
-        return is_overloaded ? "overloaded" : "rate_limit";
-    case ERR_NOT_FOUND:
-        return "model_not_found";
-    case ERR_BAD_INPUT:
-    case ERR_TOO_BIG:
-    case ERR_CONTEXT_FULL:
-    case ERR_UNSUPPORTED:
-    case ERR_DENIED:
-    case ERR_BUSY:
-        return "invalid_request";
-    case ERR_NETWORK:
-    case ERR_TIMEOUT:
-    case ERR_PROTOCOL:
-        return "server_error";
-    default:
-        return "unknown";
-    }
-}

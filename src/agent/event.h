@@ -251,10 +251,6 @@ struct event {
     struct arena arena; /* owns all slices */
 };
 
-/* The name of a provider failure for programs: "rate_limit", "overloaded", … The HTTP status cannot
- * distinguish these two: both also occur inside an answer that began with 200. */
-const char *event_error_name(enum err_code code, bool is_overloaded);
-
 struct event *event_new(enum event_kind kind);
 struct event *event_ref(struct event *e);
 void event_unref(struct event *e);

@@ -88,3 +88,6 @@ struct str extra_short_name(const struct tool_entry *e);
 /* "Still connecting: a. Needs login: b (user: /mcp). Failed: c (ECONNREFUSED)." Appends nothing if
  * all are connected. */
 void extra_write_states(const struct extra_servers *servers, struct buf *ret);
+/* Adds the name of the tool that ExecuteExtraTool has called to the result's data (JSON): readers
+ * of the transcript see only the call of ExecuteExtraTool. */
+void extra_name_tool(struct str name, struct buf *io_data);

@@ -122,20 +122,12 @@ static struct event *hook_event_made(const struct agent *a, enum event_kind kind
 
 /* --- single handlers ------------------------------------------------------------------------ */
 
-/* Masks secrets and then cuts, since half a secret would not be recognized. Of a growing text the
- * tail is shown, except for bytes that may be the start of a secret. Allocated in the event. */
-static struct str hook_shown(struct event *e, struct str printed, bool goes_on)
+static struct str hook_shown(struct event *e, struct str printed, enum hook_stage stage)
 {
-    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
-    size_t start = 0;
+    CLEANUP(buf_release) struct buf shown = BUF_INIT(BUF_NO_LIMIT); /* limited by the next line */
 
-    buf_add(&clean, str_first(printed, printed.len - (goes_on ? secret_tail(printed) : 0)));
-    secret_scrub(&clean);
-    if (goes_on && clean.len > HOOK_MAX_STRING)
-        start = clean.len - HOOK_MAX_STRING;
-    while (start && start < clean.len && (clean.ptr[start] & 0xC0) == 0x80)
-        start++; /* not inside a character */
-    return arena_str(&e->arena, str_clip(str_from(buf_str(&clean), start), HOOK_MAX_STRING));
+    secret_shown(printed, stage == HOOK_GOES_ON, HOOK_MAX_STRING, &shown);
+    return arena_str(&e->arena, buf_str(&shown));
 }
 
 static void agent_note_hook(const struct agent *a, const struct hook_news *news, struct str out,
@@ -176,8 +168,8 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
         hook_event_made(a, kinds[news->stage], str_of(news->id), news->event, news->subject);
 
     if (news->stage != HOOK_BEGUN) {
-        e->json = hook_shown(e, news->out, news->stage == HOOK_GOES_ON);
-        e->data = hook_shown(e, news->err, news->stage == HOOK_GOES_ON);
+        e->json = hook_shown(e, news->out, news->stage);
+        e->data = hook_shown(e, news->err, news->stage);
         e->duration_ms = news->duration_ms;
     }
     if (news->stage == HOOK_ENDED) {

@@ -123,27 +123,6 @@ void step_keep_cut(struct step *s)
     s->open = false;
 }
 
-/* The text blocks of an interrupted answer. The other blocks cannot be sent back: thinking without
- * its answer, calls without results, and vendor data attached to a text that refers to these. */
-static struct message *step_texts(const struct message *m)
-{
-    struct message *texts = message_new(ROLE_ASSISTANT, m->len);
-
-    texts->id = arena_str(&texts->arena, m->id);
-    texts->model = arena_str(&texts->arena, m->model);
-    for (size_t i = 0; i < m->len; i++) {
-        const struct block *b = &m->blocks[i];
-
-        if (b->kind == BLOCK_TEXT && str_trim(b->text).len)
-            message_add(texts, &(struct block){
-                                   .kind = BLOCK_TEXT,
-                                   .text = b->text,
-                                   .entry = b->entry,
-                               });
-    }
-    return texts;
-}
-
 /* Keeps the text of an interrupted answer, because the user has read it. If the process has to end,
  * nothing is kept: the turn stays open and the request is repeated when it is resumed. */
 static void step_cut(struct step *s, struct llm_call *call)
@@ -158,7 +137,7 @@ static void step_cut(struct step *s, struct llm_call *call)
     step_name_blocks(s);
     s->reply.usage = s->heard;
     whole = s->reply.message;
-    s->reply.message = step_texts(whole);
+    s->reply.message = message_texts(whole);
     message_unref(whole);
     if (s->reply.message->len)
         batch_void(&s->batch);

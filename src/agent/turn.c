@@ -17,6 +17,7 @@
 #include "guard/permit.h"
 #include "guard/workspace.h"
 #include "json/jw.h"
+#include "llm/fault.h"
 #include "llm/message.h"
 #include "llm/model.h"
 #include "llm/pace.h"
@@ -531,7 +532,7 @@ static void turn_finish(struct agent *a, struct turn *t, enum turn_end end)
     log_debug("agent", "turn %" PRId64 " ended: %s, %" PRId64 " steps", (int64_t)a->turn,
               turn_end_name(end), t->steps);
     if (end == END_API_ERROR || end == END_PROMPT_TOO_LONG)
-        turn_tell_failure(a, t, event_error_name(t->err.code, t->is_overloaded), t->err.text);
+        turn_tell_failure(a, t, fault_name(t->err.code, t->is_overloaded), t->err.text);
     else if (end == END_MODEL_ERROR && t->err.code == ERR_TOO_BIG && t->stop == STOP_MAX_TOKENS)
         turn_tell_failure(a, t, "max_output_tokens", t->err.text);
     referee_after_turn(a->spec.referee, &over);

@@ -22,18 +22,6 @@ static bool turn_has_step(const struct agent *a, const struct turn *t)
     return !a->spec.max_steps || t->steps < a->spec.max_steps;
 }
 
-/* True if there is no text and no call. */
-static bool turn_is_empty(const struct message *m)
-{
-    if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
-        return false;
-    for (size_t i = 0; i < m->len; i++) {
-        if (m->blocks[i].kind == BLOCK_TEXT && str_trim(m->blocks[i].text).len)
-            return false;
-    }
-    return true;
-}
-
 /* Raises the output limit for the same request, once, if the model allows more. */
 static bool turn_raise_cap(struct agent *a, struct turn *t)
 {
@@ -80,7 +68,7 @@ bool turn_after_cut(struct agent *a, struct turn *t, struct step *s)
         t->go_on++;
         return false;
     }
-    if (!turn_has_step(a, t) || t->go_on >= TURN_GO_ON || turn_is_empty(s->reply.message))
+    if (!turn_has_step(a, t) || t->go_on >= TURN_GO_ON || message_is_empty(s->reply.message))
         return false;
     t->go_on++;
     if (turn_keep_reply(a, t, s) < 0)
@@ -101,7 +89,7 @@ bool turn_is_cut_for_good(const struct turn *t)
 
 bool turn_after_nothing(struct agent *a, struct turn *t, struct step *s, bool *ret_again)
 {
-    if (s->reply.stop == STOP_REFUSAL || !turn_is_empty(s->reply.message))
+    if (s->reply.stop == STOP_REFUSAL || !message_is_empty(s->reply.message))
         return false;
     step_drop(s, STR("the answer was empty"));
     *ret_again = !t->asked_again && turn_has_step(a, t);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "json/jw.h"
+#include "llm/fault.h"
 #include "llm/pace.h"
 
 void turn_tell_failure(struct agent *a, struct turn *t, const char *category, const char *text)
@@ -95,7 +96,7 @@ void turn_report(struct agent *a, struct turn *t, enum turn_end end)
                   end != END_TOOL_DEFERRED;
     r->error = arena_str(&e->arena, r->is_error ? str_of(t->err.text) : buf_str(&t->note));
     r->result = api ? r->error : arena_str(&e->arena, t->last_text);
-    r->category = api                      ? str_of(event_error_name(t->err.code, t->is_overloaded))
+    r->category = api                      ? str_of(fault_name(t->err.code, t->is_overloaded))
                   : end == END_MODEL_ERROR ? str_of(turn_model_category(t))
                                            : STR("");
     r->api_status = api ? t->api_status : 0;

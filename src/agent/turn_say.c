@@ -262,27 +262,6 @@ static void turn_say_extra(struct agent *a)
     extra_say(&view);
 }
 
-/* Writes what it costs to send the conversation again after the provider's cache may have expired.
- */
-static void turn_write_cache(const struct agent *a, int64_t seconds, struct jw *w)
-{
-    const struct model *model = &agent_provider(a, 0)->model;
-    enum cache_ttl ttl = cache_wanted(a->spec.conf, model);
-    int64_t tokens = a->last_input_tokens;
-    struct llm_usage usage = {.cache_write = tokens,
-                              .cache_write_1h = ttl == CACHE_1H ? tokens : 0};
-    double usd;
-
-    if (ttl == CACHE_OFF)
-        return;
-    if (seconds >= 0)
-        jw_kbool(w, "prompt_cache_likely_expired", seconds >= (ttl == CACHE_1H ? 3600 : 300));
-    if (!tokens || model_cost_usd(model, &usage, &usd, /*err=*/NULL) < 0)
-        return;
-    jw_key(w, "estimated_cache_write_usd");
-    jw_double(w, usd);
-}
-
 /* Writes the facts about a resumed conversation. */
 static void turn_write_past(const struct agent *a, struct jw *w)
 {
@@ -294,7 +273,8 @@ static void turn_write_past(const struct agent *a, struct jw *w)
         jw_ki64(w, "seconds_since_last_response", past_ms / 1000);
     if (a->last_input_tokens)
         jw_ki64(w, "context_tokens", a->last_input_tokens);
-    turn_write_cache(a, past_ms >= 0 ? past_ms / 1000 : -1, w);
+    cache_write_past(a->spec.conf, &agent_provider(a, 0)->model, a->last_input_tokens,
+                     past_ms >= 0 ? past_ms / 1000 : -1, w);
 }
 
 /* SessionStart hooks cannot prevent a session, but they can end its turn like any hook. */

@@ -201,3 +201,17 @@ void secret_mask(struct str value, struct buf *out)
         buf_addf(out, "%.*s…%.*s (%zu characters)", 4, value.ptr, 4, value.ptr + value.len - 4,
                  value.len);
 }
+
+void secret_shown(struct str text, bool is_growing, size_t max, struct buf *ret)
+{
+    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT); /* a copy */
+    size_t start = 0;
+
+    buf_add(&clean, str_first(text, text.len - (is_growing ? secret_tail(text) : 0)));
+    secret_scrub(&clean);
+    if (is_growing && clean.len > max)
+        start = clean.len - max;
+    while (start && start < clean.len && (clean.ptr[start] & 0xC0) == 0x80)
+        start++; /* not inside a character */
+    buf_add(ret, str_clip(str_from(buf_str(&clean), start), max));
+}

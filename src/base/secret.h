@@ -32,6 +32,11 @@ void secret_scrub(struct buf *text);
  * pieces keeps them for the next piece. */
 size_t secret_tail(struct str text);
 
+/* Appends at most max bytes of it: secrets are replaced first, since half of one would not be
+ * recognized. Of a text that is still growing the tail is shown, without bytes that may be the
+ * beginning of a secret. */
+void secret_shown(struct str text, bool is_growing, size_t max, struct buf *ret);
+
 /* Same for a fixed, NUL-terminated text, such as struct err's. */
 void secret_scrub_text(char *text, size_t size);
 

@@ -120,3 +120,30 @@ void reminder_date(struct buf *ret, struct str date)
     buf_addf(&text, "The date has changed: today is %.*s.", STR_ARG(date));
     reminder_add(ret, buf_str(&text));
 }
+
+/* The first max bytes, without a partial line if possible. */
+static struct str file_part(struct str text, size_t max)
+{
+    struct str part = str_clip(text, max);
+    size_t end = part.len;
+
+    if (part.len == text.len)
+        return text;
+    while (end && part.ptr[end - 1] != '\n')
+        end--;
+    return end ? str_first(part, end) : part;
+}
+
+bool reminder_file(struct buf *ret, const char *path, struct str all, size_t max)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT); /* limited by max */
+    struct str part = file_part(all, max);
+
+    buf_addf(&text, "%s, which you have looked at before, as it is now", path);
+    if (part.len < all.len)
+        buf_addf(&text, " (the first %zu of %zu bytes; Read shows the rest)", part.len, all.len);
+    buf_adds(&text, ":\n");
+    buf_add(&text, part);
+    reminder_add(ret, buf_str(&text));
+    return part.len < all.len;
+}

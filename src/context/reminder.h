@@ -22,4 +22,8 @@ void reminder_plan(struct buf *ret, bool was_on, bool is_on, struct str steps);
 /* The list of TodoWrite as a JSON array; appends nothing if it is empty or invalid. */
 void reminder_todos(struct buf *ret, struct str json);
 
+/* A file that the model has read before, as it is now; at most max bytes of it. True if that is not
+ * all. */
+bool reminder_file(struct buf *ret, const char *path, struct str all, size_t max);
+
 void reminder_date(struct buf *ret, struct str date); /* "2026-01-31" */

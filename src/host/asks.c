@@ -358,6 +358,13 @@ bool asks_answer(struct asks *a, struct ask_front *by, uint64_t id, struct ask_a
     return e;
 }
 
+void ask_answer_release(struct ask_answer *a)
+{
+    buf_release(&a->message);
+    buf_release(&a->input);
+    buf_release(&a->permissions);
+}
+
 bool asks_fail(struct asks *a, struct ask_front *by, uint64_t id, struct str text)
 {
     struct ask_entry *e;

@@ -5,6 +5,8 @@
 
 #include "conf/conf.h"
 #include "json/json.h"
+#include "json/jw.h"
+#include "llm/event.h"
 #include "llm/model.h"
 
 /* DISABLE_PROMPT_CACHING, or its variant for the model's family. Users of Claude Code set it where
@@ -43,4 +45,22 @@ enum cache_ttl cache_wanted(const struct conf *conf, const struct model *model)
     if (str_is(ttl, "off"))
         return CACHE_OFF;
     return str_is(ttl, "1h") ? CACHE_1H : CACHE_5M;
+}
+
+void cache_write_past(const struct conf *conf, const struct model *model, int64_t tokens,
+                      int64_t seconds, struct jw *w)
+{
+    enum cache_ttl ttl = cache_wanted(conf, model);
+    struct llm_usage usage = {.cache_write = tokens,
+                              .cache_write_1h = ttl == CACHE_1H ? tokens : 0};
+    double usd;
+
+    if (ttl == CACHE_OFF)
+        return;
+    if (seconds >= 0)
+        jw_kbool(w, "prompt_cache_likely_expired", seconds >= (ttl == CACHE_1H ? 3600 : 300));
+    if (!tokens || model_cost_usd(model, &usage, &usd, /*err=*/NULL) < 0)
+        return;
+    jw_key(w, "estimated_cache_write_usd");
+    jw_double(w, usd);
 }

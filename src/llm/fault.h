@@ -48,3 +48,7 @@ void fault_from_status(struct llm_fault *f, int status, struct str body, struct 
 /* Interprets a body with status 200 that is not an answer but may have a reason:
  * {"code":401,"msg":"…"}. False, leaving *f unchanged, if it has none. */
 bool fault_from_answer(struct llm_fault *f, struct str body);
+
+/* The name of a failure for programs: "rate_limit", "overloaded", … The HTTP status cannot
+ * distinguish these two: both also occur inside an answer that began with 200. */
+const char *fault_name(enum err_code code, bool is_overloaded);

@@ -214,3 +214,17 @@ int history_check(struct message *const *list, size_t count, struct err *err)
         return history_check_pair(list[count - 1], NULL, err);
     return 0;
 }
+
+bool history_has_call(const struct history *h, size_t first, const char *tool, struct str input)
+{
+    for (size_t i = first; i < h->list.len; i++) {
+        const struct message *m = h->list.ptr[i];
+
+        for (size_t b = 0; b < m->len; b++) {
+            if (m->blocks[b].kind == BLOCK_TOOL_USE && str_is(m->blocks[b].name, tool) &&
+                str_has(m->blocks[b].input, input))
+                return true;
+        }
+    }
+    return false;
+}

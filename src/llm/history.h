@@ -95,6 +95,9 @@ size_t history_tail(struct history *h, size_t max_bytes);
 /* Size of the messages from `first` on and of the draft; an image counts as 6000. */
 size_t history_bytes(const struct history *h, size_t first);
 size_t message_bytes(const struct message *m);
+/* Whether one of the messages from `first` on calls this tool with an input that contains the text.
+ */
+bool history_has_call(const struct history *h, size_t first, const char *tool, struct str input);
 /* The uuids of their transcript lines, each once, in order. */
 void history_entries(const struct history *h, size_t first, struct strv *ret);
 

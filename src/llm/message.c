@@ -300,3 +300,65 @@ void message_wire_move(struct message *from, struct message *to, struct str key,
     w->json = str_make(text + w->key.len, need);
     wire_link(to, w);
 }
+
+struct message *message_answer_calls(const struct message *calls, struct str with)
+{
+    struct message *m = message_new(ROLE_USER, calls->len);
+    struct block text = {.kind = BLOCK_TEXT, .text = with};
+
+    for (size_t i = 0; i < calls->len; i++) {
+        struct block result = {.kind = BLOCK_TOOL_RESULT,
+                               .id = calls->blocks[i].id,
+                               .name = calls->blocks[i].name,
+                               .content = &text,
+                               .content_len = 1};
+
+        if (calls->blocks[i].kind == BLOCK_TOOL_USE)
+            message_add(m, &result);
+    }
+    return m;
+}
+
+struct message *message_texts(const struct message *m)
+{
+    struct message *texts = message_new(ROLE_ASSISTANT, m->len);
+
+    texts->id = arena_str(&texts->arena, m->id);
+    texts->model = arena_str(&texts->arena, m->model);
+    for (size_t i = 0; i < m->len; i++) {
+        const struct block *b = &m->blocks[i];
+
+        if (b->kind == BLOCK_TEXT && str_trim(b->text).len)
+            message_add(texts, &(struct block){
+                                   .kind = BLOCK_TEXT,
+                                   .text = b->text,
+                                   .entry = b->entry,
+                               });
+    }
+    return texts;
+}
+
+bool message_is_empty(const struct message *m)
+{
+    if (message_count(m, BLOCK_TOOL_USE) || message_count(m, BLOCK_OTHER))
+        return false;
+    for (size_t i = 0; i < m->len; i++) {
+        if (m->blocks[i].kind == BLOCK_TEXT && str_trim(m->blocks[i].text).len)
+            return false;
+    }
+    return true;
+}
+
+size_t block_text_bytes(const struct block *b)
+{
+    size_t n = 0;
+
+    if (b->kind != BLOCK_TOOL_RESULT)
+        return 0;
+    for (size_t i = 0; i < b->content_len; i++) {
+        if (b->content[i].kind != BLOCK_TEXT)
+            return 0;
+        n += b->content[i].text.len;
+    }
+    return n;
+}

@@ -83,6 +83,14 @@ struct message *message_copy(const struct message *m);
 /* All text blocks joined. */
 void message_text(const struct message *m, struct buf *out);
 size_t message_count(const struct message *m, enum block_kind kind);
+bool message_is_empty(const struct message *m); /* it has neither text nor a call */
+/* Size of a result that is only text, which may be replaced; 0 for any other block. */
+size_t block_text_bytes(const struct block *b);
+/* The text blocks of an interrupted answer. The others cannot be sent back: thinking without its
+ * answer, calls without results, and vendor data attached to a text that refers to these. */
+struct message *message_texts(const struct message *m);
+/* A message with this text as the result of each call. */
+struct message *message_answer_calls(const struct message *calls, struct str with);
 
 /* The transcript's JSON: {"role","content"} and for an assistant id, type and model, in Anthropic's
  * form on one line. Blocks may have keys of ours: provider_data; a tool_result's name; and

@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/fault.h"
 #include "proto/shorten.h"
 #include "proto/stream_line.h"
 #include "proto/stream_parts.h"
@@ -122,7 +123,7 @@ static void render_retry(const struct event *e, struct buf *out)
         jw_i64(w, e->status);
     else
         jw_null(w);
-    jw_kcstr(w, "error", event_error_name(e->error, e->is_overloaded));
+    jw_kcstr(w, "error", fault_name(e->error, e->is_overloaded));
     jw_kstr(w, "message", e->text);
     line_end(&l);
 }

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "conf/conf.h"
 #include "json/json.h"
+#include "json/jw.h"
 
 #define EXTRA_PERCENT 10
 #define EXTRA_MAX_LINE 200 /* bytes of a description's first sentence */
@@ -230,4 +231,23 @@ void extra_write_states(const struct extra_servers *servers, struct buf *ret)
         if (n)
             buf_adds(ret, after[state]);
     }
+}
+
+void extra_name_tool(struct str name, struct buf *io_data)
+{
+    CLEANUP(buf_release) struct buf data = BUF_INIT(2 * TOOL_MAX_TEXT);
+    struct str old = buf_str(io_data);
+    struct jw w;
+
+    if (!old.len || (old.ptr[0] != '{' && old.ptr[0] != '['))
+        return;
+    if (old.ptr[0] == '[')
+        buf_addf(&data, "{\"content\":%.*s,", STR_ARG(old));
+    else
+        buf_addf(&data, "%.*s%s", STR_ARG(str_first(old, old.len - 1)), old.len > 2 ? "," : "");
+    buf_adds(&data, "\"tool_name\":");
+    jw_init(&w, &data, JW_CLEAN);
+    jw_str(&w, name);
+    buf_addc(&data, '}');
+    buf_move(io_data, &data);
 }

@@ -564,26 +564,6 @@ static bool call_await_tool(struct call *c)
     return true;
 }
 
-/* Readers of the transcript see a call of ExecuteExtraTool, so the result names the actual tool. */
-static void call_name_tool(struct call *c)
-{
-    CLEANUP(buf_release) struct buf data = BUF_INIT(2 * TOOL_MAX_TEXT);
-    struct str old = buf_str(&c->result.data);
-    struct jw w;
-
-    if (!c->is_executed || !old.len || (old.ptr[0] != '{' && old.ptr[0] != '['))
-        return;
-    if (old.ptr[0] == '[')
-        buf_addf(&data, "{\"content\":%.*s,", STR_ARG(old));
-    else
-        buf_addf(&data, "%.*s%s", STR_ARG(str_first(old, old.len - 1)), old.len > 2 ? "," : "");
-    buf_adds(&data, "\"tool_name\":");
-    jw_init(&w, &data, JW_CLEAN);
-    jw_str(&w, c->name);
-    buf_addc(&data, '}');
-    buf_move(&c->result.data, &data);
-}
-
 static void call_pipeline(struct call *c)
 {
     CLEANUP(mem_freep) char *folder = workspace_cwd(c->agent->spec.workspace);
@@ -609,7 +589,8 @@ static void call_pipeline(struct call *c)
                  c->entry->max_result ? c->entry->max_result : TOOL_MAX_RESULT, &c->result.text);
     if (c->result.is_error)
         call_say_failure(c);
-    call_name_tool(c);
+    if (c->is_executed)
+        extra_name_tool(c->name, &c->result.data);
 }
 
 static void call_thread(void *arg)

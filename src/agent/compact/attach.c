@@ -52,41 +52,11 @@ static void attach_context(struct agent *a, struct turn *t, struct attached *s)
 
 /* ---- Files ---- */
 
-/* True if a message that stays contains the file. */
-static bool file_is_kept(const struct history *h, size_t first, const char *path)
-{
-    for (size_t i = first; i < h->list.len; i++) {
-        const struct message *m = h->list.ptr[i];
-
-        for (size_t b = 0; b < m->len; b++) {
-            if (m->blocks[b].kind == BLOCK_TOOL_USE && str_is(m->blocks[b].name, "Read") &&
-                str_has(m->blocks[b].input, str_of(path)))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* The first max bytes, without a partial line if possible. */
-static struct str file_part(struct str text, size_t max)
-{
-    struct str part = str_clip(text, max);
-    size_t end = part.len;
-
-    if (part.len == text.len)
-        return text;
-    while (end && part.ptr[end - 1] != '\n')
-        end--;
-    return end ? str_first(part, end) : part;
-}
-
 /* False if there is nothing to show. */
 static bool file_show(struct agent *a, const char *path, size_t max, struct buf *ret)
 {
     CLEANUP(buf_release) struct buf content = BUF_INIT(ATTACH_MAX_SLURP);
-    CLEANUP(buf_release) struct buf text = BUF_INIT(ATTACH_MAX_SLURP + 8192);
     struct str all;
-    struct str part;
     struct stat st;
 
     if (stat(path, &st) < 0 || file_slurp(path, ATTACH_MAX_SLURP, &content, /*err=*/NULL) < 0)
@@ -94,14 +64,8 @@ static bool file_show(struct agent *a, const char *path, size_t max, struct buf 
     all = buf_str(&content);
     if (!all.len || !utf8_is_valid(all) || memchr(all.ptr, '\0', all.len))
         return false;
-    part = file_part(all, max);
-    buf_addf(&text, "%s, which you have looked at before, as it is now", path);
-    if (part.len < all.len)
-        buf_addf(&text, " (the first %zu of %zu bytes; Read shows the rest)", part.len, all.len);
-    buf_adds(&text, ":\n");
-    buf_add(&text, part);
-    workspace_saw(a->spec.workspace, path, &st, all, /*partial=*/part.len < all.len);
-    reminder_add(ret, buf_str(&text));
+    workspace_saw(a->spec.workspace, path, &st, all,
+                  /*partial=*/reminder_file(ret, path, all, max));
     return true;
 }
 
@@ -117,12 +81,12 @@ static void attach_files(struct agent *a, const struct window_room *room, size_t
 
     workspace_seen_paths(w, &paths);
     while (last < paths.len && wanted < ATTACH_MAX_FILES)
-        wanted += !file_is_kept(&a->history, first, paths.ptr[last++]);
+        wanted += !history_has_call(&a->history, first, "Read", str_of(paths.ptr[last++]));
     for (size_t i = paths.len; i-- > 0;) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(AGENT_MAX_TEXT);
         size_t max = room->file_bytes < left ? room->file_bytes : left;
 
-        if (file_is_kept(&a->history, first, paths.ptr[i]))
+        if (history_has_call(&a->history, first, "Read", str_of(paths.ptr[i])))
             continue;
         if (i >= last || !max || !file_show(a, paths.ptr[i], max, &text)) {
             strv_adds(&s->forgotten, paths.ptr[i]);

@@ -23,21 +23,6 @@ struct sized {
     size_t order;
 };
 
-/* Size of a text-only result; 0 for any other, which cannot be replaced. */
-static size_t text_bytes(const struct block *b)
-{
-    size_t n = 0;
-
-    if (b->kind != BLOCK_TOOL_RESULT)
-        return 0;
-    for (size_t i = 0; i < b->content_len; i++) {
-        if (b->content[i].kind != BLOCK_TEXT)
-            return 0;
-        n += b->content[i].text.len;
-    }
-    return n;
-}
-
 static int largest_first(const void *a, const void *b)
 {
     const struct sized *x = a;
@@ -79,7 +64,7 @@ int budget_apply(struct agent *a, const struct window_room *room, struct err *er
     int r = 0;
 
     for (size_t i = 0; draft && i < draft->len; i++) {
-        struct sized s = {&draft->blocks[i], text_bytes(&draft->blocks[i]), i};
+        struct sized s = {&draft->blocks[i], block_text_bytes(&draft->blocks[i]), i};
 
         total += s.bytes;
         if (s.bytes > BUDGET_WORTH)

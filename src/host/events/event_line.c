@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "llm/fault.h"
 
 #define LINE_MAX_ID 128 /* bytes of an id or name chosen by others */
 
@@ -122,7 +123,7 @@ static void put_retry(struct event_line *l, const struct event *e, struct jw *w)
     jw_ki64(w, "of", e->max_tries);
     jw_ki64(w, "wait_ms", e->delay_ms);
     jw_ki64(w, "status", e->status);
-    jw_kcstr(w, "error", event_error_name(e->error, e->is_overloaded));
+    jw_kcstr(w, "error", fault_name(e->error, e->is_overloaded));
 }
 
 static void put_state(struct event_line *l, const struct event *e, struct jw *w)

@@ -1,5 +1,5 @@
 /*
- * Helpers for all tools: results, flags, and path arguments.
+ * tool: helpers for all tools: results, flags, and path arguments.
  */
 #include "agent/tool.h"
 
