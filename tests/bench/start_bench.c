@@ -162,11 +162,15 @@ static void bench_version(const struct bench *b)
     row("--version, peak RSS", b->other, b->runs, "MB", "");
 }
 
-static void bench_model(const struct bench *b, const char *model, const char *dir)
+/* servers: a file of MCP servers, or NULL. */
+static void bench_model(const struct bench *b, const char *model, const char *dir,
+                        const char *servers)
 {
-    char *ask[] = {b->tenax,      (char *)"-p", (char *)"hello", (char *)"--model",
-                   (char *)model, (char *)"-C", (char *)dir,     NULL};
-    const char *where = dir == b->checkout ? ", git" : "";
+    char *ask[] = {
+        b->tenax,        (char *)"-p", (char *)"hello", (char *)"--model",
+        (char *)model,   (char *)"-C", (char *)dir,     servers ? (char *)"--mcp-config" : NULL,
+        (char *)servers, NULL};
+    const char *where = dir == b->checkout ? ", git" : servers ? ", 20 MCP" : "";
     char what[64];
 
     for (int i = 0; i < b->runs; i++) {
@@ -194,6 +198,27 @@ static void bench_memory(const struct bench *b)
     }
     row("-p hello, peak PSS", b->other, runs, "MB", "(aim 10)");
     row("-p hello, peak RSS, shared or not", b->wall, runs, "MB", "");
+}
+
+/* Ten good servers, five that never answer, five that end at once: no request waits for any. */
+static void make_servers(const struct bench *b, char path[static 96])
+{
+    CLEANUP(mem_freep) char *dir = path_dirname(b->fake);
+    CLEANUP(mem_freep) char *good = path_join(dir, "fake-mcp");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(64 << 10);
+    struct err err = {0};
+
+    buf_adds(&text, "{\"mcpServers\":{");
+    for (int i = 0; i < 20; i++)
+        buf_addf(&text, "%s\"s%d\":{\"command\":\"%s\"%s}", i ? "," : "", i,
+                 i < 10   ? good
+                 : i < 15 ? "/bin/sleep"
+                          : "/bin/false",
+                 i < 10 || i >= 15 ? "" : ",\"args\":[\"1000\"]");
+    buf_adds(&text, "}}");
+    snprintf(path, 96, "%s/servers", b->dir);
+    if (file_replace(path, buf_str(&text), 0600, &err) < 0)
+        bench_die(path, err.text);
 }
 
 /* Runs a shell command in a folder. */
@@ -241,6 +266,7 @@ int main(int argc, char **argv)
     static const char *const models[] = {"anthropic/claude-sonnet-5", "openai/gpt-5",
                                          "gemini/gemini-2.5-flash"};
     struct bench b = {.dir = "/tmp/tenax-bench-XXXXXX"};
+    char servers[96];
 
     b.runs = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 40;
     if (argc < 3 || b.runs < 1) {
@@ -261,8 +287,10 @@ int main(int argc, char **argv)
     bench_version(&b);
     serve(&b, "step\n  sticky\n  text Hello.\n");
     for (size_t i = 0; i < ARRAY_LEN(models); i++)
-        bench_model(&b, models[i], b.plain);
-    bench_model(&b, models[0], b.checkout);
+        bench_model(&b, models[i], b.plain, /*servers=*/NULL);
+    bench_model(&b, models[0], b.checkout, /*servers=*/NULL);
+    make_servers(&b, servers);
+    bench_model(&b, models[0], b.plain, servers);
     bench_server_stop(&b.server);
     serve(&b, "step\n  sticky\n  text Hello\n  pause 60ms\n  text , world.\n");
     bench_memory(&b);

@@ -1,17 +1,24 @@
 /*
  * mcp: a pretend MCP server on standard input and output, well behaved or not: fake-mcp [KIND]
  *
- *   resources tools none, resources manual and logo, instructions
- *   prompts   tools none, prompts greet (name, about) and talk
- *   modern    speaks 2026-07-28 alone; tools echo, and ask, which wants a form first
- *   asks      tools sample, form, page, need_page, roots, log: each asks the client, and answers
- * with what it got rug FILE  one tool, whose description is the content of the file (none)    tools
- * echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers 10 s later, with
- * progress) noise     writes lines that are no messages all the time      silent answers nothing
- * exits     ends with code 3 and a word about it                huge     sends a message of 20 MB
- * ids       answers with ids that nobody asked for, first       twice    answers everything twice
- * cursors   its list of tools has no end                        schemas  tools whose schemas cannot
- * be offered, and one late      connects after 300 ms refuses  answers initialize with an error
+ * - none: tools echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers after
+ *   two minutes, with progress)
+ * - resources: tools none, resources manual and logo, instructions
+ * - prompts: tools none, prompts greet (name, about) and talk
+ * - modern: speaks 2026-07-28 alone; tools echo, and ask, which wants a form first
+ * - asks: tools sample, form, page, need_page, roots, log: each asks the client, and answers with
+ *   what it got
+ * - rug FILE: one tool, whose description is the content of the file
+ * - noise: writes lines that are no messages all the time
+ * - silent: answers nothing; mutelist: does not answer tools/list
+ * - exits: ends with code 3 and a word about it
+ * - huge: sends a message of 20 MB
+ * - ids: answers with ids that nobody asked for, first; twice: answers everything twice
+ * - cursors: its list of tools has no end; thrice: lists a tool three times; nolist: answers
+ *   tools/list with an error; schemas: tools whose schemas cannot be offered, and one
+ * - late: connects after 300 ms; refuses: answers initialize with an error
+ *
+ * Cancellations that it is told of go to standard error.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -275,11 +282,11 @@ static void call(struct str id, const struct json *params)
 
         buf_addf(&line,
                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-                 "progress\",\"params\":{\"progressToken\":%s,"
+                 "progress\",\"params\":{\"progressToken\":%.*s,"
                  "\"progress\":1,\"total\":2}}",
-                 id.ptr ? "1" : "0");
+                 STR_ARG(json_raw(json_get(json_get(params, "_meta"), "progressToken"))));
         put(buf_str(&line));
-        if (poll(&in, 1, 10 * 1000) == 0) /* a cancelled call wants no answer */
+        if (poll(&in, 1, 120 * 1000) == 0) /* a cancelled call wants no answer */
             answer(id, "\"result\":{\"content\":[]}");
     } else if (str_is(name, "add") || str_is(name, "careful")) {
         answer(id, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%" PRId64 "\"}]}",
@@ -343,6 +350,11 @@ static void take(struct str line)
         return;
     method = json_get_str(m, "method");
     id = json_get(m, "id") ? json_raw(json_get(m, "id")) : STR("");
+    if (str_is(method, "notifications/cancelled"))
+        fprintf(stderr, "cancelled %.*s\n",
+                STR_ARG(json_raw(json_get(json_get(m, "params"), "requestId"))));
+    if (strcmp(kind, "mutelist") == 0 && str_is(method, "tools/list"))
+        return;
     if (strcmp(kind, "silent") == 0 || !id.len || !method.len)
         return;
     if (strcmp(kind, "huge") == 0) {

@@ -6,6 +6,7 @@
  *             many were renewed; each token to renew with is good once
  *   expired   renewing is refused
  *   busy      renewing is refused for the moment, twice
+ *   mute      asked for a token it prints that, and does not answer
  *   refuses   the browser comes back with an error
  *   iss       the browser comes back from another issuer
  *   other     its metadata are of another server
@@ -27,6 +28,7 @@
 static const char *kind = "";
 static int port;
 static int issued, renewed, refused;
+static bool is_kept; /* the connection is left open */
 
 static void answer(int fd, const char *status, const char *headers, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
@@ -68,13 +70,18 @@ static void on_token(int fd, struct str body)
     oauth_query_get(body, "code_verifier", &verifier);
     oauth_query_get(body, "refresh_token", &old);
     buf_addf(&want, "secret-refresh-%d", issued);
-    if (strcmp(kind, "busy") == 0 && str_is(buf_str(&grant), "refresh_token") && refused++ < 2)
+    if (strcmp(kind, "mute") == 0) {
+        is_kept = true;
+        puts("asked");
+        fflush(stdout);
+    } else if (strcmp(kind, "busy") == 0 && str_is(buf_str(&grant), "refresh_token") &&
+               refused++ < 2) {
         answer(fd, "429 Too Many Requests", "", "slow down");
-    else if (str_is(buf_str(&grant), "authorization_code") &&
-             str_is(buf_str(&code), "secret-code") && verifier.len >= 43)
+    } else if (str_is(buf_str(&grant), "authorization_code") &&
+               str_is(buf_str(&code), "secret-code") && verifier.len >= 43) {
         give_token(fd, 1);
-    else if (str_is(buf_str(&grant), "refresh_token") && str_eq(buf_str(&old), buf_str(&want)) &&
-             strcmp(kind, "expired") != 0) {
+    } else if (str_is(buf_str(&grant), "refresh_token") && str_eq(buf_str(&old), buf_str(&want)) &&
+               strcmp(kind, "expired") != 0) {
         renewed++;
         give_token(fd, 3600);
     } else {
@@ -228,7 +235,10 @@ int main(int argc, char **argv)
 
         if (client < 0)
             continue;
+        is_kept = false;
         serve(client);
+        if (is_kept)
+            continue;
         shutdown(client, SHUT_WR);
         close(client);
     }
