@@ -669,9 +669,10 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
     return 0;
 }
 
-static void write_outcome(struct run *r, struct agents_outcome *ret)
+static void write_outcome(struct run *r, const struct agents_order *o, struct agents_outcome *ret)
 {
     struct agents *a = r->agents;
+    struct str model;
 
     gate_take(&a->gate);
     if (r->state == RUN_OVER) {
@@ -679,11 +680,10 @@ static void write_outcome(struct run *r, struct agents_outcome *ret)
         r->outcome = (struct agents_outcome){.state = ret->state};
     } else {
         ret->is_async = true;
-        ret->model = mem_dup(r->model.ptr ? r->model.ptr : "", r->model.len);
-        if (r->model_name.len) {
-            mem_freep(&ret->model);
-            ret->model = mem_dup(r->model_name.ptr, r->model_name.len);
-        }
+        model = r->model_name.len ? buf_str(&r->model_name)
+                : r->model.len    ? r->model
+                                  : o->model_now;
+        ret->model = mem_dup(model.ptr ? model.ptr : "", model.len);
     }
     gate_give(&a->gate);
     memcpy(ret->id, r->id, sizeof(ret->id));
@@ -717,7 +717,7 @@ int agents_start(struct agents *a, const struct agents_order *o, struct agents_o
     if (rc == 0 && r->road == ROAD_FOREGROUND)
         rc = run_await(r, o->cancel, err);
     if (rc == 0)
-        write_outcome(r, ret);
+        write_outcome(r, o, ret);
     run_unref(r);
     return rc;
 }
