@@ -51,6 +51,7 @@ struct referee;
 struct spawner;
 struct team;
 struct tool_result;
+struct tool_entry;
 struct toolbox;
 struct workspace;
 
@@ -81,6 +82,9 @@ struct agent_spec {
     const struct provider *providers;
     size_t provider_count;
     struct toolbox *toolbox; /* the agent takes a reference */
+    /* Whether a call of this tool fails although the agent has it: a fork. NULL = none. */
+    bool (*refuses)(void *arg, const struct tool_entry *e);
+    void *refuses_arg;
     struct workspace *workspace;
     struct permit *permit;
     struct sandbox *sandbox; /* where commands run; NULL = unconfined */

@@ -56,7 +56,9 @@ struct spawn_spec {
     const struct strv *tools; /* names of some of the starting agent's tools */
     /* Selects among those; NULL = all. */
     bool (*wants_tool)(void *arg, const struct tool_entry *e);
-    void *wants_arg;
+    /* Whether a call of one of its tools fails with an error; NULL = none. */
+    bool (*refuses_tool)(void *arg, const struct tool_entry *e);
+    void *wants_arg;     /* passed to both */
     struct str schema;   /* JSON schema of its answer */
     struct asker *asker; /* answers its questions; NULL = the session's front ends */
     struct str model;    /* in the form of --model */

@@ -431,6 +431,8 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .asker = spec->asker ? spec->asker : asks_asker(h->asks),
         .hooks = c->hooks ? agent_hooks_list(c->hooks) : h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
+        .refuses = spec->refuses_tool,
+        .refuses_arg = spec->wants_arg,
         .max_steps = spec->max_steps,
         .effort = spec->effort ? spec->effort
                   : parent     ? parent->effort

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "agent/event.h"
-#include "context/notice.h"
 #include "base/id.h"
 #include "base/secret.h"
+#include "context/notice.h"
 #include "llm/model.h"
 #include "proto/stream_json.h"
 #include "proto/stream_line.h"

@@ -99,3 +99,12 @@ bool pool_wants(void *arg, const struct tool_entry *e)
 {
     return pool_has(arg, e);
 }
+
+bool pool_refuses(void *arg, const struct tool_entry *e)
+{
+    const struct pool *p = arg;
+    struct str name = str_of(e->name);
+
+    return p->kind == POOL_FORK && (e->flags & TOOL_REFEREE || str_is(name, "Agent") ||
+                                    str_is_word_of(name, not_for_children));
+}

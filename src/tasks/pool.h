@@ -29,3 +29,5 @@ struct pool {
 bool pool_has(const struct pool *p, const struct tool_entry *e);
 /* For toolbox_spec.wants; arg is the pool. */
 bool pool_wants(void *arg, const struct tool_entry *e);
+/* Whether a call of a tool that it has fails: a fork has its parent's, byte for byte. */
+bool pool_refuses(void *arg, const struct tool_entry *e);

@@ -489,6 +489,7 @@ int run_launch(struct run *r, struct err *err)
         .is_read_only = r->type && r->type->is_read_only,
         .omits_instructions = r->type && r->type->omits_instructions,
         .wants_tool = pool_wants,
+        .refuses_tool = pool_refuses,
         .wants_arg = &r->pool,
         .model = r->model,
         .effort = r->effort,

@@ -276,6 +276,13 @@ static void call_prepare(struct call *c, const struct block *block)
         call_fail_input(c, input, &err);
         return;
     }
+    if (c->agent->spec.refuses && c->agent->spec.refuses(c->agent->spec.refuses_arg, c->entry)) {
+        call_fail(c,
+                  "a fork starts no agents and asks no questions: %s does not work here. Do the "
+                  "work yourself.",
+                  c->entry->name);
+        return;
+    }
     c->state = CALL_READY;
     c->is_free = call_is_free(c);
 }
