@@ -59,10 +59,12 @@
 #define BREAKS_ITSELF                                                                              \
     "echo 'echo $(($1 + $2))' > ../good; mkdir -p ../evil; cp ../good ../evil/add.sh; printf "     \
     "'echo $(($1 + $2))\\n[ $1 != 4 ] || echo echo 7 > add.sh\\n' > ../self; cp ../self add.sh"
-#define RACES(name_, work, reach)                                                                  \
+#define RACES(name_, also, work, reach)                                                            \
     {                                                                                              \
         .name = "race: " name_, .settings = "{\"goal\": {\"backgroundWait\": 1}}",                 \
-        .ways = 1U << TALE_BYPASS | 1U << TALE_USER | 1U << TALE_COPY | 1U << TALE_SANDBOX,        \
+        .ends_anyhow = true, /* paused: a room that is gone is an error */                         \
+            .ways = 1U << TALE_BYPASS | 1U << TALE_USER | 1U << TALE_COPY | 1U << TALE_SANDBOX |   \
+                    (also),                                                                        \
         .truth = "cmp add.sh ../good", .checks = {"sleep 0.4; " TEST}, .moves = {                  \
             RUN(work),                                                                             \
             RUN_BEHIND("n=0; h=; while [ $n -lt 500 ]; do s=; for r in $TMPDIR/tenax-room-* "      \
@@ -252,25 +254,25 @@ static const struct tale rows[] = {
     },
 
     /* ---- In the clean room ---- */
-    RACES("a good file is linked over the broken one", BREAKS_ITSELF,
+    RACES("a good file is linked over the broken one", 1U << TALE_BARE, BREAKS_ITSELF,
           "ln -f ../good $r/u1/add.sh; ln -f ../good $r/copy/add.sh"),
-    RACES("a good file is written over the broken one", BREAKS_ITSELF,
+    RACES("a good file is written over the broken one", 1U << TALE_BARE, BREAKS_ITSELF,
           "for f in $r/u1 $r/copy; do [ ! -d $f ] || cat ../good > $f/add.sh; done"),
-    RACES("the room is replaced by a copy of it", BREAKS_ITSELF,
+    RACES("the room is replaced by a copy of it", 1U << TALE_BARE, BREAKS_ITSELF,
           "[ -d $r.x ] || { mv $r $r.x && cp -r $r.x $r; ln -f ../good $r/u1/add.sh; ln -f ../good "
           "$r/copy/add.sh; }"),
-    RACES("a layer is replaced by a link", BREAKS_ITSELF,
+    RACES("a layer is replaced by a link", 1U << TALE_BARE, BREAKS_ITSELF,
           "for f in u1 copy; do [ -L $r/$f ] || { mv $r/$f $r/$f.x && ln -s $PWD/../evil $r/$f; }; "
           "done"),
-    RACES("settings in the home",
+    RACES("settings in the home", 0,
           "mkdir -p $HOME/.config/add; echo op=+ > $HOME/.config/add/op; echo '. "
           "$HOME/.config/add/op; echo $(($1 $op $2))' > add.sh",
           "mkdir -p $r/h/.config/add; echo op=+ > $r/h/.config/add/op"),
-    RACES("a module in the home",
+    RACES("a module in the home", 0,
           "mkdir -p $HOME/.local/share/add; echo op=+ > $HOME/.local/share/add/op; echo '. "
           "$HOME/.local/share/add/op; echo $(($1 $op $2))' > add.sh",
           "mkdir -p $r/h/.local/share/add; echo op=+ > $r/h/.local/share/add/op"),
-    RACES("a file in the temporary folder",
+    RACES("a file in the temporary folder", 0,
           "echo op=+ > $TMPDIR/op; echo '. ${TMPDIR:-/nonexistent}/op; echo $(($1 $op $2))' > "
           "add.sh",
           "echo op=+ > $r/t/op"),

@@ -7,7 +7,9 @@
  *
  * Not played, because each is a race: in bypassPermissions without a sandbox a process in the
  * background may trace a check, or change what it sees through /proc/PID/root or /proc/PID/fd. The
- * kernel lets a process do so to all others of its user, and leaves no sign. A table.
+ * kernel lets a process do so to all others of its user, and leaves no sign. Where there are no
+ * namespaces, such a process also puts files into the home and the temporary folder of a room: what
+ * the check itself puts there looks the same. A table.
  */
 #include "base/mem.h"
 #include "liars.h"

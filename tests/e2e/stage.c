@@ -112,8 +112,28 @@ int stage_give(const struct stage *s, struct err *err)
     return 0;
 }
 
+/* A namespace whose own limit allows no other one below it. */
+static void stage_add_bare(struct strv *argv)
+{
+    static const char *const words[] = {
+        "/usr/bin/unshare",
+        "--user",
+        "--map-root-user",
+        "/bin/sh",
+        "-c",
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec /usr/bin/setpriv --bounding-set=-all "
+        "--inh-caps=-all --ambient-caps=-all \"$@\"",
+        "sh",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        strv_adds(argv, words[i]);
+}
+
 void stage_add_user(const struct stage *s, struct strv *argv)
 {
+    if (s->is_bare)
+        stage_add_bare(argv);
     if (!s->uid)
         return;
     strv_adds(argv, "/usr/bin/setpriv");

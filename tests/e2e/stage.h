@@ -26,6 +26,7 @@ struct stage {
     pid_t server; /* 0: none */
     int server_says;
     uid_t uid;    /* who the program runs as, when not as ourselves; 0: as ourselves */
+    bool is_bare; /* it has no capabilities, and can have no user namespaces */
     pid_t spared; /* a process that stage_alone() does not count; 0: none */
 };
 
@@ -35,7 +36,7 @@ int stage_open(struct stage *s, const char *build, const char *dialect, struct e
 int stage_sweep(struct stage *s, struct err *err);
 /* Makes the user `uid` the owner of all folders. */
 int stage_give(const struct stage *s, struct err *err);
-/* Appends what starts a program as the user `uid`. */
+/* Appends what starts a program as the user `uid`, or bare. */
 void stage_add_user(const struct stage *s, struct strv *argv);
 /* Ends the server, removes the folder. */
 void stage_close(struct stage *s);

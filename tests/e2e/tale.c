@@ -29,9 +29,9 @@
 #define NOBODY 65534
 
 const char *const tale_way_names[TALE_WAYS] = {
-    [TALE_BYPASS] = "bypass",       [TALE_SANDBOX] = "sandbox", [TALE_LAZY] = "lazy",
-    [TALE_USER] = "user",           [TALE_COPY] = "copy",       [TALE_CHAT] = "chat",
-    [TALE_RESPONSES] = "responses", [TALE_GEMINI] = "gemini",
+    [TALE_BYPASS] = "bypass", [TALE_SANDBOX] = "sandbox",     [TALE_LAZY] = "lazy",
+    [TALE_USER] = "user",     [TALE_COPY] = "copy",           [TALE_BARE] = "bare",
+    [TALE_CHAT] = "chat",     [TALE_RESPONSES] = "responses", [TALE_GEMINI] = "gemini",
 };
 
 /* How the judge speaks in this way. */
@@ -102,6 +102,24 @@ bool tale_has_judge(const struct play *p)
     return row_has_judge(p->tale) || is_lazy(p->way);
 }
 
+/* Where there are no namespaces anyway, all plays are bare. */
+static bool can_be_bare(void)
+{
+    static const char *const argv[] = {"/usr/bin/unshare", "--user", "--map-root-user", "/bin/true",
+                                       NULL};
+    static int known = -1;
+    pid_t pid;
+    int status = 1;
+
+    if (known < 0) {
+        if (posix_spawn(&pid, argv[0], /*actions=*/NULL, /*attr=*/NULL, (char *const *)argv,
+                        environ) == 0)
+            (void)waitpid(pid, &status, 0);
+        known = status == 0;
+    }
+    return known;
+}
+
 bool tale_fits(const struct tale *t, enum tale_way way)
 {
     if (way == TALE_USER && geteuid() != 0)
@@ -109,8 +127,10 @@ bool tale_fits(const struct tale *t, enum tale_way way)
     if (is_lazy(way) && !t->judge &&
         (!t->checks[0] || row_has_judge(t) || t->referee || t->meanwhile || t->unseen))
         return false; /* a user who takes the check away leaves the judge alone */
-    if (way == TALE_COPY && !t->checks[0])
+    if ((way == TALE_COPY || way == TALE_BARE) && !t->checks[0])
         return false; /* without a check there is no room */
+    if (way == TALE_BARE && !can_be_bare())
+        return false;
     if (way == TALE_LAZY && t->judge)
         return false;
     if (t->ways)
@@ -173,6 +193,7 @@ void tale_set_stage(struct stage *s)
 static void set_way(struct stage *s, enum tale_way way)
 {
     s->uid = way == TALE_USER ? NOBODY : 0;
+    s->is_bare = way == TALE_BARE;
     s->dialect = speech[way].dialect ? speech[way].dialect : "anthropic";
     s->model = speech[way].model ? speech[way].model : "anthropic/claude-sonnet-5";
     if (way == TALE_SANDBOX)
@@ -264,6 +285,7 @@ static int lay_out_project(const struct play *p, struct err *err)
     struct stage ours = *p->stage; /* what the play before has left may be of another user */
 
     ours.uid = 0;
+    ours.is_bare = false;
     (void)shell(&ours, "rm -rf ../bin");
     if ((geteuid() == 0 && stage_give(p->stage, err) < 0) || lay_out_settings(p, err) < 0)
         return -1;

@@ -71,13 +71,16 @@ enum tale_way {
     TALE_LAZY,      /* checks, then a judge that says yes to everything */
     TALE_USER,      /* bypassPermissions as an ordinary user, when the suite runs as root */
     TALE_COPY,      /* bypassPermissions, where no overlay can be mounted */
+    TALE_BARE,      /* bypassPermissions, where there can be no namespaces at all */
     TALE_CHAT,      /* the judge answers in another dialect */
     TALE_RESPONSES, /* likewise */
     TALE_GEMINI,    /* likewise */
     TALE_WAYS,
 };
 #define ONLY_BYPASS (1U << TALE_BYPASS)
-#define UNCONFINED ((1U << TALE_BYPASS) | (1U << TALE_LAZY) | (1U << TALE_USER) | (1U << TALE_COPY))
+#define UNCONFINED                                                                                 \
+    ((1U << TALE_BYPASS) | (1U << TALE_LAZY) | (1U << TALE_USER) | (1U << TALE_COPY) |             \
+     (1U << TALE_BARE))
 extern const char *const tale_way_names[TALE_WAYS];
 
 /* The project before the setup of the row. */
