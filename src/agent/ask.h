@@ -16,6 +16,7 @@
 
 struct cancel;
 struct err;
+struct json;
 
 enum ask_kind {
     ASK_PERMISSION, /* may this call run? */
@@ -55,6 +56,9 @@ struct ask_answer {
         .permissions = BUF_INIT(ASK_MAX_ANSWER)                                                    \
     }
 void ask_answer_release(struct ask_answer *a);
+/* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
+ * "interrupt"?}. Release *ret on failure, too. */
+int ask_answer_read(const struct json *from, struct ask_answer *ret, struct err *err);
 
 /* put() waits for the answer. Errors: ERR_UNSUPPORTED (no front end), ERR_CANCELLED, ERR_DENIED
  * (the front end failed: "Tool permission request failed: …"). Any thread. */

@@ -22,14 +22,11 @@ static void options_not_yet(const struct args *args)
         OPT_CHANNELS,           OPT_SESSION_MIRROR,
         OPT_PROMPT_SUGGESTIONS, OPT_PROJECT_CONFIG_ROOT,
     };
-    const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 
     for (size_t i = 0; i < ARRAY_LEN(later); i++) {
         if (args->given[later[i]])
             say("--%s is ignored: it is not supported yet", option_table()[later[i]].name);
     }
-    if (asks && strcmp(asks, "stdio") != 0)
-        say("--permission-prompt-tool: only stdio can be asked yet, so what would ask is refused");
 }
 
 static int options_number(const struct args *args, enum option_id id, int64_t least, int64_t *ret,
@@ -136,6 +133,7 @@ static int options_parse(struct session_options *o, struct cmd *c, struct err *e
 {
     struct host_spec *spec = &o->host;
     const struct args *args = &c->args;
+    const char *asks = args_get(args, OPT_PERMISSION_PROMPT_TOOL);
 
     spec->args = args;
     spec->cancel = c->cancel;
@@ -148,6 +146,13 @@ static int options_parse(struct session_options *o, struct cmd *c, struct err *e
         options_budget(args, &spec->max_usd, err) < 0)
         return -1;
     options_tools(o, args);
+    if (asks && strcmp(asks, "stdio") != 0 && !str_starts(str_of(asks), STR("mcp__")))
+        return err_set(err, ERR_BAD_INPUT,
+                       "--permission-prompt-tool: it takes stdio or a tool of an MCP server "
+                       "(mcp__SERVER__TOOL), not '%s'",
+                       asks);
+    if (asks && strcmp(asks, "stdio") != 0)
+        spec->permission_tool = asks;
     return 0;
 }
 
@@ -169,6 +174,8 @@ int session_options_read(struct session_options *o, struct cmd *c, bool is_inter
     o->host.inputs = o->inputs;
     o->host.conf = o->conf;
     o->host.is_interactive = is_interactive;
+    if (is_interactive)
+        o->host.permission_tool = NULL; /* the user is there */
     return options_thinking(&o->host, err);
 }
 

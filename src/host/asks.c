@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "json/json.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 #include "sync/wait.h"
@@ -363,6 +364,26 @@ void ask_answer_release(struct ask_answer *a)
     buf_release(&a->message);
     buf_release(&a->input);
     buf_release(&a->permissions);
+}
+
+int ask_answer_read(const struct json *from, struct ask_answer *ret, struct err *err)
+{
+    struct str behavior = json_get_str(from, "behavior");
+    const struct json *input = json_get(from, "updatedInput");
+    const struct json *permissions = json_get(from, "updatedPermissions");
+
+    if (!str_is(behavior, "allow") && !str_is(behavior, "deny"))
+        return err_set(err, ERR_BAD_INPUT, "the answer has no behavior \"allow\" or \"deny\"");
+    ret->allowed = str_is(behavior, "allow");
+    ret->interrupt = json_get_bool(from, "interrupt", false);
+    buf_add(&ret->message, json_get_str(from, "message"));
+    if (json_is(input, JSON_OBJECT))
+        buf_add(&ret->input, json_raw(input));
+    if (json_is(permissions, JSON_ARRAY))
+        buf_add(&ret->permissions, json_raw(permissions));
+    if (ret->input.over || ret->permissions.over || ret->message.over)
+        return err_set(err, ERR_TOO_BIG, "the answer is too long");
+    return 0;
 }
 
 bool asks_fail(struct asks *a, struct ask_front *by, uint64_t id, struct str text)

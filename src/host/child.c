@@ -428,7 +428,7 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
         .permit = c->permit,
         .sandbox = c->sandbox ? c->sandbox : h->sandbox,
         .crew = hub_crew(h->hub),
-        .asker = spec->asker ? spec->asker : asks_asker(h->asks),
+        .asker = spec->asker ? spec->asker : host_asker(h),
         .hooks = c->hooks ? agent_hooks_list(c->hooks) : h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .refuses = spec->refuses_tool,

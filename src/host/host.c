@@ -37,6 +37,7 @@
 #include "host/hub.h"
 #include "host/mcp.h"
 #include "host/mcp_ask.h"
+#include "host/permission_tool.h"
 #include "host/plugins/plugins.h"
 #include "host/project.h"
 #include "host/record/resumed.h"
@@ -532,6 +533,8 @@ int host_new(const struct host_spec *spec, struct strv *ret_notes, struct host *
         strv_add_all(&h->only_tools, spec->tools);
     h->feed = feed_new(/*limits=*/NULL);
     h->asks = asks_new(host_on_waiting, h);
+    if (spec->permission_tool)
+        h->permission_tool = permission_tool_new(h, spec->permission_tool);
     if (host_begin(h, spec, ret_notes, err) < 0 ||
         (!h->session &&
          session_open(h->conf, &spec->session, h->cancel, ret_notes, &h->session, err) < 0) ||
@@ -605,6 +608,7 @@ void host_free(struct host *h)
     task_table_unref(h->tasks);
     session_free(h->session);
     models_release(&h->models);
+    permission_tool_free(h->permission_tool);
     asks_free(h->asks);
     feed_unref(h->feed);
     event_unref(h->last_turn);
@@ -678,6 +682,11 @@ const char *host_key_source(const struct host *h)
 struct feed *host_feed(struct host *h)
 {
     return h->feed;
+}
+
+struct asker *host_asker(struct host *h)
+{
+    return h->permission_tool ? permission_tool_asker(h->permission_tool) : asks_asker(h->asks);
 }
 
 struct asks *host_asks(struct host *h)

@@ -79,10 +79,11 @@ struct host_spec {
      * outlive the host. */
     const struct tool_entry *more;
     size_t more_count;
-    struct str mcp_servers;   /* of a client, beside those of the settings: {"name": entry} */
-    struct str output_schema; /* of the answer; empty: any text */
-    int64_t max_steps;        /* of a turn; 0: no limit */
-    double max_usd;           /* 0: no limit */
+    const char *permission_tool; /* of an MCP server, asked instead of the user; NULL: none */
+    struct str mcp_servers;      /* of a client, beside those of the settings: {"name": entry} */
+    struct str output_schema;    /* of the answer; empty: any text */
+    int64_t max_steps;           /* of a turn; 0: no limit */
+    double max_usd;              /* 0: no limit */
     enum thinking thinking;
     int64_t thinking_budget;
     bool hides_thinking;    /* thinking is not shown: its text is not requested */

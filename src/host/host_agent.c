@@ -154,7 +154,7 @@ void host_make_agent(struct host *h)
         .sandbox = h->sandbox,
         .crew = hub_crew(h->hub),
         .inputs = h->inputs,
-        .asker = asks_asker(h->asks),
+        .asker = host_asker(h),
         .hooks = h->hooks,
         .transcript_path = session_is_kept(h->session) ? session_path(h->session) : "",
         .source = h->source ? h->source : session_source(h->session),

@@ -91,8 +91,9 @@ struct host {
     enum effort effort;      /* guarded by the gate, like thinking */
     struct feed *feed;
     struct asks *asks;
-    struct event_log *log;       /* may be NULL */
-    struct surroundings *around; /* being collected; or NULL */
+    struct permission_tool *permission_tool; /* answers instead of the user; or NULL */
+    struct event_log *log;                   /* may be NULL */
+    struct surroundings *around;             /* being collected; or NULL */
     struct buf system,
         context;        /* initial context of every agent of the session; made for the first one */
     struct buf opening; /* context and agent types: initial context of the main agent */
@@ -166,6 +167,8 @@ int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
 /* Those of plugins that were loaded since. */
 int host_add_plugin_servers(struct host *h, struct err *err);
 void host_await_mcp(struct host *h);
+/* Who is asked for permissions. */
+struct asker *host_asker(struct host *h);
 void host_refresh_mcp(struct host *h);
 
 /* host_hooks.c */

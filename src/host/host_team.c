@@ -50,7 +50,7 @@ void host_make_team(struct host *h)
         .session = session_id(h->session),
         .spawner = children_spawner(h->children),
         .tasks = h->tasks,
-        .asker = asks_asker(h->asks),
+        .asker = host_asker(h),
         .permit = h->permit,
         .folder = session_is_kept(h->session) ? session_folder(h->session) : NULL,
         .tell_lead = tell_lead,

@@ -18,6 +18,7 @@
 #include "host/extra.h"
 #include "host/host_state.h"
 #include "host/mcp_ask.h"
+#include "host/permission_tool.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "mcp/client.h"
@@ -215,6 +216,8 @@ void host_await_mcp(struct host *h)
     host_extra_decide(h);
     h->mcp_seen = mcp_version(h->mcp);
     remake_toolbox(h);
+    if (h->permission_tool)
+        permission_tool_await(h->permission_tool, h->cancel);
 }
 
 /* Called on an agent's thread between steps. Tools that are part of the request change only between

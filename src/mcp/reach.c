@@ -5,10 +5,13 @@
 #include "mcp/reach.h"
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "json/json.h"
 #include "mcp/client.h"
 #include "mcp/mcp.h"
 #include "mcp/names.h"
 #include "mcp/server_conf.h"
+#include "sync/cancel.h"
 
 static enum extra_state state_of(const struct mcp_look *look)
 {
@@ -112,4 +115,44 @@ void mcp_reach_await(struct mcp *m, struct str tools, struct cancel *cancel)
         if (i < mcp_count(m))
             await_client(mcp_client_at(m, i), /*tries_again=*/true, cancel);
     }
+}
+
+static bool find_tool(struct mcp_client *c, struct str tool, struct buf *ret_raw)
+{
+    struct mcp_look look;
+
+    mcp_client_look(c, &look);
+    for (size_t i = 0; look.lists && !ret_raw->len && i < look.lists->tools.len; i++) {
+        struct mcp_named one = {.server = str_of(mcp_client_server(c)->name),
+                                .tool = json_get_str(look.lists->tools.ptr[i], "name")};
+
+        mcp_names_make(&one, 1);
+        if (str_is(tool, one.name))
+            buf_add(ret_raw, one.tool);
+    }
+    mcp_lists_unref(look.lists);
+    return ret_raw->len;
+}
+
+struct mcp_client *mcp_reach_tool(struct mcp *m, struct str tool, struct cancel *cancel,
+                                  struct buf *ret_raw, struct err *err)
+{
+    size_t i = server_of(m, tool);
+    struct mcp_client *c = i < mcp_count(m) ? mcp_client_at(m, i) : NULL;
+
+    if (!c) {
+        err_set(err, ERR_NOT_FOUND, "no MCP server has the tool %.*s", STR_ARG(tool));
+        return NULL;
+    }
+    await_client(c, /*tries_again=*/true, cancel);
+    if (cancel_check(cancel, err) < 0)
+        return NULL;
+    if (find_tool(c, tool, ret_raw))
+        return c;
+    if (mcp_client_wait(c, 0, cancel, err) == 0)
+        err_set(err, ERR_NOT_FOUND, "the MCP server %s has no tool %.*s",
+                mcp_client_server(c)->name, STR_ARG(tool));
+    else
+        err_prefix(err, "the MCP server %s", mcp_client_server(c)->name);
+    return NULL;
 }

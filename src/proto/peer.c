@@ -513,31 +513,19 @@ static bool peer_take_form(struct peer *p, uint64_t id, const struct json *answe
     return asks_answer(host_asks(p->spec.session->host), p->front, id, &a);
 }
 
-/* {"behavior":"allow","updatedInput"?,"updatedPermissions"?} or {"behavior":"deny","message"?,
- * "interrupt"?}; of a form {"action","content"?}. False: it comes too late. */
+/* False: it comes too late. */
 static bool peer_take_answer(struct peer *p, uint64_t id, const struct json *answer)
 {
     struct asks *asks = host_asks(p->spec.session->host);
     struct ask_answer a = ASK_ANSWER_INIT;
-    struct str behavior = json_get_str(answer, "behavior");
-    const struct json *input = json_get(answer, "updatedInput");
-    const struct json *permissions = json_get(answer, "updatedPermissions");
+    struct err err = {0};
 
-    if (!behavior.len && str_is_word_of(json_get_str(answer, "action"), "accept decline cancel"))
+    if (!json_get_str(answer, "behavior").len &&
+        str_is_word_of(json_get_str(answer, "action"), "accept decline cancel"))
         return peer_take_form(p, id, answer);
-    if (!str_is(behavior, "allow") && !str_is(behavior, "deny"))
-        return asks_fail(asks, p->front, id,
-                         STR("the answer has no behavior \"allow\" or \"deny\""));
-    a.allowed = str_is(behavior, "allow");
-    a.interrupt = json_get_bool(answer, "interrupt", false);
-    buf_add(&a.message, json_get_str(answer, "message"));
-    if (json_is(input, JSON_OBJECT))
-        buf_add(&a.input, json_raw(input));
-    if (json_is(permissions, JSON_ARRAY))
-        buf_add(&a.permissions, json_raw(permissions));
-    if (a.input.over || a.permissions.over || a.message.over) {
+    if (ask_answer_read(answer, &a, &err) < 0) {
         ask_answer_release(&a);
-        return asks_fail(asks, p->front, id, STR("the answer is too long"));
+        return asks_fail(asks, p->front, id, str_of(err.text));
     }
     return asks_answer(asks, p->front, id, &a);
 }

@@ -8,6 +8,8 @@
  * - modern: speaks 2026-07-28 alone; tools echo, and ask, which wants a form first
  * - asks: tools sample, form, page, need_page, roots, log: each asks the client, and answers with
  *   what it got
+ * - permits: tool decide, for --permission-prompt-tool: it allows what has "yes" in it, with
+ * another command, and denies what has "no" in it; connects after 300 ms
  * - rug FILE: one tool, whose description is the content of the file
  * - noise: writes lines that are no messages all the time
  * - silent: answers nothing; mutelist: does not answer tools/list
@@ -97,6 +99,8 @@ static void list_tools(struct str id)
                TOOL("echo", "Says the same", ANY), TOOL("ask", "Asks a form", ANY));
     } else if (strcmp(kind, "rug") == 0) {
         list_rug(id);
+    } else if (strcmp(kind, "permits") == 0) {
+        answer(id, "\"result\":{\"tools\":[%s]}", TOOL("decide", "Decides", ANY));
     } else if (strcmp(kind, "thrice") == 0) {
         answer(id, "\"result\":{\"tools\":[%s,%s,%s,%s]}", TOOL("add", "Adds", ANY),
                TOOL("add", "Adds, too", ANY), TOOL("add", "Also adds", ANY), TOOL("a.b", "A", ANY));
@@ -217,6 +221,21 @@ static void call_asking(struct str id, struct str name)
     say_text(id, buf_str(&got));
 }
 
+static void call_permits(struct str id, const struct json *args)
+{
+    struct str command = json_get_str(json_get(args, "input"), "command");
+
+    if (!json_get_str(args, "tool_use_id").len || !str_is(json_get_str(args, "tool_name"), "Bash"))
+        say_text(id, STR("who asks?"));
+    else if (str_has(command, STR("yes")))
+        say_text(id, STR("{\"behavior\":\"allow\",\"updatedInput\":{\"command\":\"touch done; echo "
+                         "changed\"}}"));
+    else if (str_has(command, STR("no")))
+        say_text(id, STR("{\"behavior\":\"deny\",\"message\":\"not on a Friday\"}"));
+    else
+        say_text(id, STR("perhaps"));
+}
+
 /* The form comes as a result; the request that brings the answers must have the state. */
 static void call_modern(struct str id, const struct json *params)
 {
@@ -246,6 +265,10 @@ static void call(struct str id, const struct json *params)
     }
     if (strcmp(kind, "modern") == 0) {
         call_modern(id, params);
+        return;
+    }
+    if (strcmp(kind, "permits") == 0) {
+        call_permits(id, args);
         return;
     }
     if (str_is(name, "echo")) {
@@ -417,7 +440,7 @@ int main(int argc, char **argv)
         fputs("the database is missing\n", stderr);
         return 3;
     }
-    if (strcmp(kind, "late") == 0)
+    if (strcmp(kind, "late") == 0 || strcmp(kind, "permits") == 0)
         (void)poll(NULL, 0, 300);
     for (int i = 0; strcmp(kind, "noise") == 0 && i < 200; i++)
         puts("starting …");
