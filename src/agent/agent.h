@@ -280,6 +280,12 @@ void agent_tell_handler(const struct agent *a, const struct hook_news *news, str
  * conf_listen(). Waits for the hooks unless the turn is interrupted. */
 bool agent_may_change(struct agent *a, const char *source, const char *path);
 
+/* Runs Elicitation hooks (a form of an MCP server is to be shown) or, with_answer,
+ * ElicitationResult hooks. members: their input as a JSON object. ret_answer:
+ * {"action","content"?}, or nothing when no hook decides. Any thread. */
+void agent_ask_form(struct agent *a, bool with_answer, struct str server, struct str members,
+                    struct cancel *cancel, struct buf *ret_answer);
+
 /* Runs SessionStart hooks now instead of with the first input. The context they add is sent with
  * that input. */
 void agent_ask_start(struct agent *a);

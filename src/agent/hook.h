@@ -53,6 +53,8 @@ struct workspace;
     X(DIRECTORY_ADDED, "DirectoryAdded")                                                           \
     X(FILE_CHANGED, "FileChanged")                                                                 \
     X(CONFIG_CHANGE, "ConfigChange")                                                               \
+    X(ELICITATION, "Elicitation")                                                                  \
+    X(ELICITATION_RESULT, "ElicitationResult")                                                     \
     X(SESSION_END, "SessionEnd")
 
 enum hook_event {
@@ -114,15 +116,16 @@ struct hook_outcome {
     struct buf output;           /* PostToolUse: replaces the result for the model; or empty */
     bool output_is_data;         /* output is JSON in the form of the tool's structured result */
     struct buf permissions;      /* PermissionRequest: updatedPermissions, JSON array; or empty */
-    bool interrupt;              /* PermissionRequest: denied, and the turn is to end */
-    bool retry;                  /* PermissionDenied: the model may try again */
-    bool hides_prompt;           /* UserPromptSubmit: suppressOriginalPrompt */
-    struct buf title;            /* SessionStart, UserPromptSubmit: the session title */
-    struct buf first;            /* SessionStart: initialUserMessage */
-    struct buf shell;            /* CLAUDE_ENV_FILE: shell lines for later commands */
-    bool watches;                /* SessionStart, CwdChanged, FileChanged: watchPaths was set */
-    struct strv watch;           /* its paths, at most HOOK_MAX_WATCH */
-    struct arena arena;          /* owns their names */
+    struct buf form;    /* Elicitation, ElicitationResult: {"action","content"?}; or empty */
+    bool interrupt;     /* PermissionRequest: denied, and the turn is to end */
+    bool retry;         /* PermissionDenied: the model may try again */
+    bool hides_prompt;  /* UserPromptSubmit: suppressOriginalPrompt */
+    struct buf title;   /* SessionStart, UserPromptSubmit: the session title */
+    struct buf first;   /* SessionStart: initialUserMessage */
+    struct buf shell;   /* CLAUDE_ENV_FILE: shell lines for later commands */
+    bool watches;       /* SessionStart, CwdChanged, FileChanged: watchPaths was set */
+    struct strv watch;  /* its paths, at most HOOK_MAX_WATCH */
+    struct arena arena; /* owns their names */
 };
 #define HOOK_OUTCOME_INIT                                                                          \
     {                                                                                              \
@@ -130,8 +133,8 @@ struct hook_outcome {
         .context = BUF_INIT(HOOK_MAX_TEXT), .message = BUF_INIT(HOOK_MAX_TEXT),                    \
         .terminal = BUF_INIT(HOOK_MAX_TERMINAL), .input = BUF_INIT(HOOK_MAX_TEXT),                 \
         .output = BUF_INIT(HOOK_MAX_TEXT), .permissions = BUF_INIT(HOOK_MAX_TEXT),                 \
-        .title = BUF_INIT(HOOK_MAX_TEXT), .first = BUF_INIT(HOOK_MAX_TEXT),                        \
-        .shell = BUF_INIT(HOOK_MAX_TEXT)                                                           \
+        .form = BUF_INIT(HOOK_MAX_TEXT), .title = BUF_INIT(HOOK_MAX_TEXT),                         \
+        .first = BUF_INIT(HOOK_MAX_TEXT), .shell = BUF_INIT(HOOK_MAX_TEXT)                         \
     }
 void hook_outcome_release(struct hook_outcome *o);
 

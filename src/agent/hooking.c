@@ -329,6 +329,36 @@ bool agent_may_change(struct agent *a, const char *source, const char *path)
     return false;
 }
 
+void agent_ask_form(struct agent *a, bool with_answer, struct str server, struct str members,
+                    struct cancel *cancel, struct buf *ret_answer)
+{
+    CLEANUP(hook_outcome_release) struct hook_outcome o = HOOK_OUTCOME_INIT;
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf json = BUF_INIT(BUF_NO_LIMIT);
+    enum hook_event event = with_answer ? HOOK_ELICITATION_RESULT : HOOK_ELICITATION;
+    const struct json *own = NULL;
+    struct err err = {0};
+    struct jw w;
+
+    if (!agent_hook_wanted(a, event, server) ||
+        json_parse(&arena, members, &own, /*ret_info=*/NULL, &err) < 0)
+        return;
+    jw_init(&w, &json, 0);
+    agent_hook_begin(a, &w, event);
+    JSON_EACH(own, it) {
+        jw_key_str(&w, json_key(it));
+        jw_json(&w, it);
+    }
+    jw_object_end(&w);
+    (void)agent_hook_run(a, event, server, buf_str(&json), /*call=*/NULL, cancel, &o, &err);
+    if (o.stop || o.decision == HOOK_DENY || err.code == ERR_DENIED)
+        buf_adds(ret_answer, "{\"action\":\"decline\"}");
+    else
+        buf_add(ret_answer, buf_str(&o.form));
+    if (o.message.len)
+        agent_notice(a, LEVEL_INFO, "%s", buf_cstr(&o.message));
+}
+
 /* Timeouts for SessionEnd hooks. */
 static void hook_end_times(const struct agent *a, struct hook_input *in)
 {

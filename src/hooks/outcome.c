@@ -45,6 +45,7 @@ void hook_outcome_release(struct hook_outcome *o)
     buf_release(&o->input);
     buf_release(&o->output);
     buf_release(&o->permissions);
+    buf_release(&o->form);
     buf_release(&o->title);
     buf_release(&o->first);
     buf_release(&o->shell);
@@ -67,6 +68,8 @@ struct said {
     const struct json *input;
     const struct json *output;
     const struct json *permissions;
+    struct str action;
+    const struct json *content;
     bool retry;
     bool hides_prompt;
     struct str title;
@@ -196,6 +199,17 @@ static int said_permission_request(struct said *s, const struct json *specific, 
     return 0;
 }
 
+static int said_form(struct said *s, const struct json *specific, struct err *err)
+{
+    if (take_str(specific, "action", &s->action, err) < 0 ||
+        take(specific, "content", JSON_OBJECT, &s->content, err) < 0)
+        return -1;
+    if (s->action.len && !str_is_word_of(s->action, "accept decline cancel"))
+        return err_set(err, ERR_BAD_INPUT, "'action' must be accept, decline or cancel, not '%.*s'",
+                       STR_ARG(str_clip(s->action, 100)));
+    return 0;
+}
+
 static int said_session_start(struct said *s, const struct json *specific, struct err *err)
 {
     bool reload = false;
@@ -228,6 +242,9 @@ static int said_specific(struct said *s, enum hook_event event, const struct jso
         return said_permission_request(s, specific, err);
     case HOOK_PERMISSION_DENIED:
         return take_bool(specific, "retry", &s->retry, err);
+    case HOOK_ELICITATION:
+    case HOOK_ELICITATION_RESULT:
+        return said_form(s, specific, err);
     case HOOK_SESSION_START:
         return said_session_start(s, specific, err);
     case HOOK_CWD_CHANGED:
@@ -329,6 +346,23 @@ static void replace(struct buf *with, const struct json *v)
     jw_json(&w, v);
 }
 
+/* A refusal counts whatever other hooks say; else the last one does. */
+static void merge_form(struct hook_outcome *o, const struct said *s)
+{
+    struct jw w;
+
+    if (!s->action.len || (str_is(s->action, "accept") && o->form.len &&
+                           !str_starts(buf_str(&o->form), STR("{\"action\":\"accept\""))))
+        return;
+    buf_clear(&o->form);
+    jw_init(&w, &o->form, 0);
+    jw_object(&w);
+    jw_kstr(&w, "action", s->action);
+    if (s->content && str_is(s->action, "accept"))
+        jw_kjson(&w, "content", s->content);
+    jw_object_end(&w);
+}
+
 void hook_outcome_stop(struct hook_outcome *o, struct str reason)
 {
     if (!o->stop)
@@ -377,6 +411,7 @@ int hook_outcome_merge(struct hook_outcome *o, enum hook_event event, const stru
     }
     replace(&o->input, s.input);
     replace(&o->permissions, s.permissions);
+    merge_form(o, &s);
     if (json_is(s.output, JSON_STRING)) {
         buf_clear(&o->output);
         buf_add(&o->output, json_str(s.output));

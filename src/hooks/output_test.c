@@ -88,6 +88,8 @@ static const struct {
     {HOOK_DIRECTORY_ADDED, "", "", " error=exit code 1: why"},
     {HOOK_FILE_CHANGED, "", " message=why\nmore", " error=exit code 1: why"},
     {HOOK_CONFIG_CHANGE, "", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_ELICITATION, "", "deny reason=why\nmore", " error=exit code 1: why"},
+    {HOOK_ELICITATION_RESULT, "", "deny reason=why\nmore", " error=exit code 1: why"},
     {HOOK_SESSION_END, "", " message=why\nmore", " error=exit code 1: why"},
 };
 

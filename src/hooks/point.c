@@ -39,13 +39,15 @@ static const struct point points[] = {
     [HOOK_DIRECTORY_ADDED] = {POINT_MATCHES, BLOCK_NOTHING},
     [HOOK_FILE_CHANGED] = {POINT_MATCHES | POINT_SHELL, BLOCK_TELLS_USER},
     [HOOK_CONFIG_CHANGE] = {POINT_MATCHES | POINT_GUARDED, BLOCK_DENIES},
+    [HOOK_ELICITATION] = {POINT_MATCHES, BLOCK_DENIES},
+    [HOOK_ELICITATION_RESULT] = {POINT_MATCHES, BLOCK_DENIES},
     [HOOK_SESSION_END] = {POINT_MATCHES, BLOCK_TELLS_USER, JUDGED_NOTHING, HOOK_END_MS},
 };
 _Static_assert(ARRAY_LEN(points) == HOOK_EVENT_COUNT, "every event has its row");
 
 static const char *const later[] = {
-    "Setup",          "MessageDisplay", "WorktreeCreate",  "WorktreeRemove",
-    "PreModelSwitch", "Elicitation",    "PostModelSwitch", "ElicitationResult",
+    "Setup",          "MessageDisplay", "WorktreeCreate",
+    "WorktreeRemove", "PreModelSwitch", "PostModelSwitch",
 };
 
 const struct point *point_of(enum hook_event event)

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "agent/agent.h"
 #include "agent/ask.h"
 #include "agent/event.h"
 #include "base/arena.h"
@@ -104,9 +105,11 @@ static bool is_page(struct str text)
             str_eq(url.host, STR("[::1]")));
 }
 
+/* The answer of the user, or of a hook in his place. */
 static int put_form(struct host *h, const char *server, const struct json *params,
                     struct cancel *cancel, struct buf *ret)
 {
+    struct agent *agent = host_running(h);
     struct asker *asker = asks_asker(h->asks);
     CLEANUP(buf_release) struct buf input = BUF_INIT((size_t)1 << 20);
     CLEANUP(ask_answer_release) struct ask_answer answer = ASK_ANSWER_INIT;
@@ -128,11 +131,47 @@ static int put_form(struct host *h, const char *server, const struct json *param
     }
     jw_object_end(&w);
     ask.input = buf_str(&input);
-    if (input.over || (url.len && !is_page(url)) ||
-        asker->put(asker, &ask, cancel, &answer, NULL) < 0 || !answer.input.len)
+    if (input.over || (url.len && !is_page(url)))
+        return -1;
+    if (agent)
+        agent_ask_form(agent, /*with_answer=*/false, str_of(server), ask.input, cancel, ret);
+    if (ret->len)
+        return 0;
+    if (asker->put(asker, &ask, cancel, &answer, NULL) < 0 || !answer.input.len)
         return -1;
     buf_add(ret, buf_str(&answer.input));
     return 0;
+}
+
+/* ElicitationResult hooks see the answer, and may give another one. */
+static void review_form(struct host *h, const char *server, const struct json *params,
+                        struct cancel *cancel, struct buf *answer)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_release) struct buf members = BUF_INIT(ASK_MAX_ANSWER);
+    CLEANUP(buf_release) struct buf other = BUF_INIT(ASK_MAX_ANSWER);
+    struct agent *agent = host_running(h);
+    const struct json *root = NULL;
+    struct jw w;
+
+    if (!agent || json_parse(&arena, buf_str(answer), &root, NULL, NULL) < 0)
+        return;
+    jw_init(&w, &members, 0);
+    jw_object(&w);
+    jw_kcstr(&w, "mcp_server_name", server);
+    jw_kstr(&w, "action", json_get_str(root, "action"));
+    if (json_get(root, "content"))
+        jw_kjson(&w, "content", json_get(root, "content"));
+    if (json_get_str(params, "url").len) {
+        jw_kcstr(&w, "mode", "url");
+        jw_kstr(&w, "elicitation_id", json_get_str(params, "elicitationId"));
+    }
+    jw_object_end(&w);
+    if (members.over)
+        return;
+    agent_ask_form(agent, /*with_answer=*/true, str_of(server), buf_str(&members), cancel, &other);
+    if (other.len)
+        buf_move(answer, &other);
 }
 
 static bool is_accepted(struct str answer)
@@ -265,10 +304,9 @@ static int ask_form(struct host *h, const char *server, bool waits, const struct
     CLEANUP(buf_release) struct buf answer = BUF_INIT(ASK_MAX_ANSWER);
     struct str url = json_get_str(params, "url");
 
-    if (put_form(h, server, params, cancel, &answer) < 0) {
-        buf_adds(ret, "{\"action\":\"cancel\"}");
-        return 0;
-    }
+    if (put_form(h, server, params, cancel, &answer) < 0)
+        buf_adds(&answer, "{\"action\":\"cancel\"}");
+    review_form(h, server, params, cancel, &answer);
     if (url.len && is_accepted(buf_str(&answer))) {
         if (!waits) {
             open_page(h, url, cancel);
