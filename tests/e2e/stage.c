@@ -115,15 +115,11 @@ int stage_give(const struct stage *s, struct err *err)
 /* A namespace whose own limit allows no other one below it. */
 static void stage_add_bare(struct strv *argv)
 {
-    static const char *const words[] = {
-        "/usr/bin/unshare",
-        "--user",
-        "--map-root-user",
-        "/bin/sh",
-        "-c",
+    static const char script[] =
         "echo 0 > /proc/sys/user/max_user_namespaces && exec /usr/bin/setpriv --bounding-set=-all "
-        "--inh-caps=-all --ambient-caps=-all \"$@\"",
-        "sh",
+        "--inh-caps=-all --ambient-caps=-all \"$@\"";
+    static const char *const words[] = {
+        "/usr/bin/unshare", "--user", "--map-root-user", "/bin/sh", "-c", script, "sh",
     };
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
