@@ -34,6 +34,8 @@
 #include "json/jw.h"
 #include "llm/message.h"
 #include "llm/provider.h"
+#include "net/net.h"
+#include "net/test_server.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 #include "sync/thread.h"
@@ -503,6 +505,84 @@ static void looks_do_not_wait_for_each_other(void **state)
 
 static atomic_int boxes_left;
 
+/* A model that calls two of the tools in every answer, and keeps the requests. */
+struct caller {
+    struct server server;
+    struct lock lock;
+    struct strv bodies;
+};
+
+static void caller_serve(struct conn *c)
+{
+    static const char *const called[] = {"T7", "T299"};
+    CLEANUP(buf_release) struct buf head = BUF_INIT(1 << 20);
+    CLEANUP(buf_release) struct buf body = BUF_INIT(100 << 20);
+    CLEANUP(buf_release) struct buf out = BUF_INIT(1 << 16);
+    struct caller *s = c->server->arg;
+    size_t n;
+
+    if (!conn_request(c, &head, &body))
+        return;
+    lock_take(&s->lock);
+    n = s->bodies.len;
+    strv_add(&s->bodies, buf_str(&body));
+    lock_give(&s->lock);
+    buf_addf(&out,
+             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":"
+             "\"msg_%zu\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
+             "\"content\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n",
+             n);
+    for (size_t i = 0; i < ARRAY_LEN(called); i++) {
+        buf_addf(&out,
+                 "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":"
+                 "%zu,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%zu_%zu\","
+                 "\"name\":\"%s\",\"input\":{}}}\n\n"
+                 "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":"
+                 "%zu}\n\n",
+                 i, n, i, called[i], i);
+    }
+    buf_adds(&out, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":"
+                   "{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":9}}\n\n"
+                   "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+    conn_write(c, buf_str(&out));
+}
+
+/* The number of the toolbox that a request offers; fails if it offers part of another one, or
+ * anything more or less. */
+static int offered(struct str body)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct json *request = NULL;
+    const struct json *tools;
+    size_t made = 0, others = 0;
+    int number = 0;
+
+    assert_int_equal(json_parse(&arena, body, &request, NULL, NULL), 0);
+    tools = json_get(request, "tools");
+    JSON_EACH(tools, tool) {
+        struct str name = json_get_str(tool, "name");
+        struct str text = json_get_str(tool, "description");
+        char want[40];
+
+        if (!str_starts(text, STR("Of box "))) {
+            assert_true(str_is(name, table[others]->name)); /* the table's come first */
+            others++;
+            continue;
+        }
+        snprintf(want, sizeof(want), "T%zu", made++);
+        assert_true(str_is(name, want));
+        if (!number)
+            number = (int)strtol(text.ptr + strlen("Of box "), NULL, 10);
+        snprintf(want, sizeof(want), "Of box %d.", number);
+        if (!str_is(text, want))
+            fail_msg("tool %zu: '%.*s' in a request with box %d", made, STR_ARG(text), number);
+    }
+    assert_int_equal(others, ARRAY_LEN(table) - 1);
+    assert_int_equal(made, MANY_TOOLS);
+    return number;
+}
+
 static void box_release(void *arg)
 {
     mem_freep(&arg);
@@ -520,6 +600,7 @@ static int run_numbered(struct tool_call *call, struct tool_result *ret, struct 
 static struct toolbox *numbered_box(struct bench *b, int number)
 {
     static char names[MANY_TOOLS][16];
+    char text[40];
     struct tool_entry made[MANY_TOOLS];
     int *arg = mem_alloc(sizeof(*arg));
     struct toolbox_spec spec = {.table = table,
@@ -534,9 +615,10 @@ static struct toolbox *numbered_box(struct bench *b, int number)
     size_t count = 0;
 
     *arg = number;
+    snprintf(text, sizeof(text), "Of box %d.", number);
     for (int i = 0; i < MANY_TOOLS; i++) {
         snprintf(names[i], sizeof(names[i]), "T%d", i);
-        made[i] = (struct tool_entry){names[i],   "A tool.",
+        made[i] = (struct tool_entry){names[i],   text,
                                       ANY_SCHEMA, TOOL_READ_ONLY | TOOL_CONCURRENT | TOOL_FREE,
                                       .arg = arg, .run = run_numbered};
     }
@@ -548,16 +630,45 @@ static struct toolbox *numbered_box(struct bench *b, int number)
     return box;
 }
 
-/* The tools of a running agent are replaced between its steps, again and again: a call runs with
- * the row that its request offered, and nothing is freed before its end. */
+/* The agent asks the caller instead of the scenario. */
+static struct net *bench_wire(struct bench *b, struct caller *s, struct conf **ret_conf)
+{
+    CLEANUP(strv_release) struct strv env = STRV_INIT;
+    struct conf_sources from = {.dir = root, .etc = root, .trusted = true};
+    struct net *net;
+    struct err err = {0};
+
+    *s = (struct caller){0};
+    lock_init(&s->lock);
+    server_start(&s->server, caller_serve, s);
+    strv_addf(&env, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d", s->server.port);
+    strv_addf(&env, "ANTHROPIC_API_KEY=any");
+    from.environ = strv_get(&env);
+    net = net_new(&(struct net_options){0}, &err);
+    provider_release(&b->provider);
+    if (!net || conf_load(&from, ret_conf, &err) < 0 ||
+        provider_select(*ret_conf, STR("claude-sonnet-5"), NULL, &b->provider, &err) < 0)
+        fail_msg("%s", err.text);
+    b->spec.net = net;
+    return net;
+}
+
+/* The tools of a running agent are replaced between its steps, again and again: every request
+ * offers one toolbox as a whole, a call runs with the row that its request offered, and nothing is
+ * freed before its end. */
 static void tools_are_replaced_between_steps(void **state)
 {
+    struct caller model;
+    struct conf *conf = NULL;
+    struct net *net;
     struct bench b;
+    const char *at;
     int last = 0;
 
     (void)state;
     atomic_store(&boxes_left, 0);
-    bench_begin(&b, "step\n  sticky\n  call T7 {}\n  call T299 {}\n");
+    bench_begin(&b, "step\n  text Not asked.\n");
+    net = bench_wire(&b, &model, &conf);
     bench_start(&b, "");
     for (int i = 1; i <= 1000; i++) {
         struct toolbox *box = numbered_box(&b, i);
@@ -573,14 +684,28 @@ static void tools_are_replaced_between_steps(void **state)
         (void)bench_is(&b, EVENT_TOOL_DONE);
     agent_interrupt(b.agent, false);
     bench_until(&b, EVENT_TURN_DONE);
-    assert_null(strstr(buf_cstr(&b.results), "There is no tool"));
-    for (const char *at = buf_cstr(&b.results); (at = strstr(at, "T7 of ")); at++) {
-        int now = (int)strtol(at + strlen("T7 of "), NULL, 10);
+    at = buf_cstr(&b.results);
+    lock_take(&model.lock);
+    for (size_t i = 0; i < model.bodies.len; i++) {
+        int now = offered(str_of(model.bodies.ptr[i]));
+        char want[40], or[40]; /* they run side by side */
 
         assert_in_range(now, last, 1000); /* never an older one again */
         last = now;
+        snprintf(want, sizeof(want), "T7 of %d|T299 of %d|", now, now);
+        snprintf(or, sizeof(or), "T299 of %d|T7 of %d|", now, now);
+        if (strncmp(at, want, strlen(want)) == 0 || strncmp(at, or, strlen(or)) == 0)
+            at += strlen(want);
+        else if (i + 1 < model.bodies.len) /* the last answer was interrupted */
+            fail_msg("request %zu offered box %d, and these ran: %.60s", i, now, at);
     }
+    assert_int_equal(last, 1000);
+    lock_give(&model.lock);
     bench_end(&b);
+    net_free(net);
+    server_stop(&model.server);
+    strv_release(&model.bodies);
+    conf_unref(conf);
     assert_int_equal(atomic_load(&boxes_left), 0);
 }
 

@@ -1301,6 +1301,7 @@ static void all_that_is_spent_is_charged(void **state)
 static void the_goals_budget_binds_others(void **state)
 {
     struct model model = {.name = STR("m"), .default_output = 100};
+    static const enum spent_who others[] = {SPENT_CHILD, SPENT_TOOL, SPENT_HOOK};
     struct spending_rate rate = {0};
     struct spending_call call;
     int64_t tokens = 0;
@@ -1311,14 +1312,21 @@ static void the_goals_budget_binds_others(void **state)
     spending_rate_add(&rate, &model, CACHE_OFF);
     side_open(&s, /*resumes=*/false, "");
     side_do(&s, "all tests pass --protect none --budget 1000");
-    assert_int_equal(
-        spending_reserve(s.spending, SPENT_CHILD, &rate, 960, &tokens, NULL, &call, &err), 0);
-    assert_int_equal(tokens, 40);
-    spending_settle(&call);
-    side_spend(&s, SPENT_CHILD, 999);
-    assert_int_equal(
-        spending_reserve(s.spending, SPENT_CHILD, &rate, 10, &tokens, NULL, &call, &err), -1);
-    assert_int_equal(err.code, ERR_BUDGET);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        tokens = 0;
+        assert_int_equal(
+            spending_reserve(s.spending, others[i], &rate, 960, &tokens, NULL, &call, &err), 0);
+        assert_int_equal(tokens, 40);
+        spending_settle(&call);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        side_spend(&s, others[i], 333);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        err = (struct err){0};
+        assert_int_equal(
+            spending_reserve(s.spending, others[i], &rate, 10, &tokens, NULL, &call, &err), -1);
+        assert_int_equal(err.code, ERR_BUDGET);
+    }
     tokens = 0;
     assert_int_equal(
         spending_reserve(s.spending, SPENT_MAIN, &rate, 10, &tokens, NULL, &call, &err), 0);

@@ -367,6 +367,8 @@ static void two_sessions(void)
         (void)cancel_wait(cancel, 1, NULL);
     }
     CHECK(count_threads("net") == 1, "%d network threads", count_threads("net"));
+    CHECK(count_threads("tenax-sync") == 1, "%d threads that sync transcripts",
+          count_threads("tenax-sync"));
     for (size_t i = 0; i < 2; i++) {
         session_look(&two[i]);
         check_text(&two[i].said[0], "main");

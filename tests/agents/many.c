@@ -6,7 +6,7 @@
  * COUNT (200) agents share a budget that is enough for some of them: what all have spent passes it
  * by no more than the calls in flight may, and the account is what the server has counted, to the
  * token. Then as many stream at once: they take two threads each at most, and none when they rest;
- * a stop, and later the end of the process, ends all of them at once.
+ * a stop of each, and a cancel of the whole session, ends all of them at once.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -37,8 +37,12 @@
 #define MAX_USD 0.5
 #define CALL_INPUT 2000 /* tokens that the server counts for each call */
 #define CALL_OUTPUT 100
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STOP_MS 5000
+#else
 #define STOP_MS 200 /* for all agents to end */
-#define ROUNDS 5    /* of which the best counts: the machine is not ours alone */
+#endif
+#define ROUNDS 5 /* of which the best counts: the machine is not ours alone */
 
 static char dir[] = "/tmp/tenax-many-XXXXXX";
 static struct bench_server fake;
@@ -249,17 +253,46 @@ static void stops_at_once(size_t count)
                clock_mono_ms() - start_ms);
         family_send(&s, "long");
     }
-    CHECK(best_ms <= STOP_MS || getenv("TENAX_SLOW"), "they took %" PRId64 " ms at best", best_ms);
+    CHECK(best_ms <= STOP_MS, "they took %" PRId64 " ms at best", best_ms);
     await_open((long)count);
-    start_ms = clock_mono_ms();
-    cancel_set(s.cancel);
+    for (size_t i = 0; i < count; i++)
+        CHECK(s.spawner->stop(s.spawner, s.ids[i], &err) == 0, "%s", err.text);
     (void)family_await(&s, &tokens);
-    printf("cancel: %zu agents ended in %" PRId64 " ms\n", count, clock_mono_ms() - start_ms);
     for (int i = 0; i < 1000 && count_threads() > before + 20; i++)
         usleep(10000);
     CHECK(count_threads() <= before + 20, "%d threads are left for agents that rest",
           count_threads() - before);
     family_end(&s);
+}
+
+/* The end of a session: one token for all of them. */
+static int64_t cancel_once(size_t count)
+{
+    struct family s;
+    int64_t start_ms, took_ms, tokens;
+
+    family_begin(&s, count, 0);
+    family_start(&s, "long");
+    await_open((long)count);
+    start_ms = clock_mono_ms();
+    cancel_set(s.cancel);
+    (void)family_await(&s, &tokens);
+    took_ms = clock_mono_ms() - start_ms;
+    printf("cancel: %zu agents ended in %" PRId64 " ms\n", count, took_ms);
+    family_end(&s);
+    return took_ms;
+}
+
+static void cancelled_at_once(size_t count)
+{
+    int64_t best_ms = INT64_MAX;
+
+    for (int round = 0; round < ROUNDS && best_ms > STOP_MS; round++) {
+        int64_t ms = cancel_once(count);
+
+        best_ms = ms < best_ms ? ms : best_ms;
+    }
+    CHECK(best_ms <= STOP_MS, "a cancel took %" PRId64 " ms at best", best_ms);
 }
 
 int main(int argc, char **argv)
@@ -282,6 +315,7 @@ int main(int argc, char **argv)
     bench_server_start(&fake, server);
     spends_no_more_than_it_may((size_t)count);
     stops_at_once((size_t)count);
+    cancelled_at_once((size_t)count);
     proc_shutdown();
     bench_server_stop(&fake);
     bench_remove(dir);
