@@ -688,7 +688,7 @@ static void tools_are_replaced_between_steps(void **state)
     lock_take(&model.lock);
     for (size_t i = 0; i < model.bodies.len; i++) {
         int now = offered(str_of(model.bodies.ptr[i]));
-        char want[40], or[40]; /* they run side by side */
+        char want[40], or [40]; /* they run side by side */
 
         assert_in_range(now, last, 1000); /* never an older one again */
         last = now;
