@@ -249,8 +249,6 @@ int host_lay_over(struct host *h, const struct json *settings, struct err *err);
  * something, left out. */
 int host_set_policy(struct host *h, const struct json *settings, struct strv *ret_dropped,
                     struct err *err);
-/* The effort that the settings name now, from the next call on. */
-void host_heed_effort(struct host *h);
 
 /* Choices made in a session, by the user or a client (mode, model, effort, thinking, prompt, the
  * form of answers), also apply to the one that replaces it; so does the rest of max_usd. Choices

@@ -61,7 +61,8 @@ void host_on_reload(struct host *h, void (*fn)(void *arg), void *arg, void (*rel
     reload_also(h->reload, fn, arg, release);
 }
 
-void host_heed_effort(struct host *h)
+/* The effort that the settings name now, from the next call on. */
+static void host_heed_effort(struct host *h)
 {
     enum effort effort = EFFORT_UNSET;
 

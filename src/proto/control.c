@@ -22,6 +22,7 @@
 #include "llm/room.h"
 #include "proto/control_files.h"
 #include "proto/control_goal.h"
+#include "proto/control_hooks.h"
 #include "proto/control_initialize.h"
 #include "proto/control_mcp.h"
 #include "proto/control_rewind.h"
@@ -336,6 +337,18 @@ static int do_reload_plugins(struct control_call *call, struct jw *w, struct err
     return 0;
 }
 
+/* Whether anybody watches what the client passes on. Lines are never held back, so that makes no
+ * difference; hosts send it to every CLI and take an error for an old one. */
+static int do_set_has_subscribers(struct control_call *call, struct jw *w, struct err *err)
+{
+    const struct json *has = json_get(call->request, "has_subscribers");
+
+    (void)w;
+    if (!json_is(has, JSON_NULL) && !json_is(has, JSON_BOOL))
+        return err_set(err, ERR_BAD_INPUT, "has_subscribers must be true, false or null");
+    return 0;
+}
+
 /* ---- our own ---- */
 
 /* Another process wants to resume the session: it can when there is nothing left to do here.
@@ -428,6 +441,8 @@ static const struct control_row {
     {"reload_plugins", do_reload_plugins, true},
     {"reload_skills", do_reload_skills, true},
     {"reload_output_styles", do_reload_output_styles, true},
+    {"get_hooks_listing", control_get_hooks_listing, true},
+    {"set_has_subscribers", do_set_has_subscribers, true},
     {"rewind_files", control_rewind_files},
     {"rewind_conversation", control_rewind_conversation},
     {"snip_messages", do_snip_messages},

@@ -15,9 +15,9 @@
 #include "conf/conf.h"
 #include "conf/keys.h"
 #include "conf/levels.h"
+#include "conf/option.h"
 #include "conf/overlay.h"
 #include "conf/setting.h"
-#include "conf/settings_file.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "json/jw.h"
@@ -55,34 +55,59 @@ int control_apply_flag_settings(struct control_call *call, struct jw *w, struct 
     return host_lay_over(call->session->host, json_get(call->request, "settings"), err);
 }
 
+/* What a client may write, and where: the rest is for the user, or for this session alone
+ * (apply_flag_settings). */
+static const struct update_row {
+    const char *source, *level, *key;
+} update_rows[] = {
+    {"userSettings", "user", "effortLevel"},
+    {"localSettings", "local", "outputStyle"},
+};
+
+static int update_check(const struct conf *conf, struct str source, const struct json *settings,
+                        struct err *err)
+{
+    const struct strv *only = conf_option(conf, OPT_SETTING_SOURCES);
+    const struct update_row *row = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(update_rows); i++) {
+        if (str_is(source, update_rows[i].source))
+            row = &update_rows[i];
+    }
+    if (!row)
+        return err_set(err, ERR_BAD_INPUT,
+                       "source must be userSettings or localSettings, not \"%.*s\"",
+                       STR_ARG(str_clip(source, 60)));
+    if (only && !strv_has(only, str_of(row->level)))
+        return err_set(err, ERR_DENIED, "this session does not read %s: --setting-sources",
+                       row->source);
+    JSON_EACH(settings, it) {
+        if (!str_is(json_key(it), row->key))
+            return err_set(err, ERR_DENIED,
+                           "%s: a client may write only '%s', not '%.*s'; nothing was changed",
+                           row->source, row->key, STR_ARG(str_clip(json_key(it), 60)));
+        if (json_is(it, JSON_NULL))
+            return err_set(err, ERR_BAD_INPUT, "'%s' cannot be removed; nothing was changed",
+                           row->key);
+    }
+    return 0;
+}
+
 /* One of the files that may be written. */
-static int update_target(const struct conf *conf, struct str source, struct source *ret,
-                         char **ret_path, struct err *err)
+static void update_target(const struct conf *conf, struct str source, struct source *ret,
+                          char **ret_path)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 
     if (str_is(source, "userSettings")) {
         *ret = (struct source){.level = LEVEL_USER, .ours = true, .name = "settings.json"};
         *ret_path = path_join(conf_home(conf), "settings.json");
-    } else if (str_is(source, "localSettings")) {
+    } else {
         *ret = (struct source){.level = LEVEL_LOCAL, .ours = true, .name = "settings.local.json"};
         *ret_path = path_join(levels_local_dir(&arena, conf_dir(conf), conf_user_home(conf)),
                               ".tenax/settings.local.json");
-    } else {
-        return err_set(err, ERR_BAD_INPUT,
-                       "source must be userSettings or localSettings, not \"%.*s\"",
-                       STR_ARG(str_clip(source, 60)));
     }
     ret->path = *ret_path;
-    return 0;
-}
-
-/* An overlay_fn: whether each could be written, before any is. */
-static int update_could(void *arg, const char *key, const struct json *value, struct err *err)
-{
-    (void)arg;
-    (void)value;
-    return setting_row(str_of(key), err) ? 0 : -1;
 }
 
 /* An overlay_fn. */
@@ -91,14 +116,13 @@ static int update_write(void *arg, const char *key, const struct json *value, st
     const struct source *target = arg;
     CLEANUP(strv_release) struct strv warnings = STRV_INIT; /* the refresh will tell */
 
-    if (value)
-        return setting_write(target, key, json_raw(value), &warnings, err);
-    return settings_file_remove(target->path, key, err) < 0 ? -1 : 0;
+    return setting_write(target, key, json_raw(value), &warnings, err);
 }
 
 int control_update_settings(struct control_call *call, struct jw *w, struct err *err)
 {
     const struct json *settings = json_get(call->request, "settings");
+    struct str source = json_get_str(call->request, "source");
     struct host *h = call->session->host;
     CLEANUP(strv_release) struct strv warnings = STRV_INIT;
     CLEANUP(buf_release) struct buf text = BUF_INIT(SOURCE_MAX_BYTES);
@@ -106,15 +130,13 @@ int control_update_settings(struct control_call *call, struct jw *w, struct err 
     struct source target;
 
     (void)w;
-    if (update_target(host_conf(h), json_get_str(call->request, "source"), &target, &path, err) < 0)
+    if (update_check(host_conf(h), source, settings, err) < 0)
         return -1;
+    update_target(host_conf(h), source, &target, &path);
     if (overlay_merge(STR(""), settings, &text, err) < 0 ||
         setting_check_all(target.name, target.level, buf_str(&text), &warnings, err) < 0 ||
-        overlay_each(settings, update_could, /*arg=*/NULL, err) < 0 ||
         overlay_each(settings, update_write, &target, err) < 0)
         return -1;
     host_reload(h);
-    if (json_get(settings, "effortLevel"))
-        host_heed_effort(h);
     return 0;
 }

@@ -3,9 +3,9 @@
  *
  * get_settings: the current values, and their files. apply_flag_settings {settings}: over all
  * others but managed ones, for this session; a null removes an applied value. update_settings
- * {source, settings}: written into tenax's own file of the user ("userSettings") or of this project
- * ("localSettings"); objects are merged with existing ones, lists and values replace them, a null
- * removes them. All or nothing: values that a settings file cannot have are an error.
+ * {source, settings}: written into tenax's own file of the user ("userSettings": effortLevel) or of
+ * this project ("localSettings": outputStyle), if the session reads it. All or nothing: other keys,
+ * and values that a settings file cannot have, are an error.
  */
 #pragma once
 
