@@ -45,6 +45,7 @@ struct spawn_spec {
     int depth;               /* identity.depth */
     bool in_background;      /* the caller does not wait for it */
     bool is_read_only;       /* its calls must not change anything */
+    bool changes_ignored;    /* except files that git ignores */
     bool omits_instructions; /* its context has no instruction files */
     bool resumes;            /* resumes the conversation in the transcript file of `id` */
     struct str member;       /* its name as a team member; or empty */

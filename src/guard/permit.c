@@ -490,9 +490,11 @@ struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandb
     return branch;
 }
 
-void permit_set_read_only(struct permit *p)
+void permit_set_read_only(struct permit *p, permit_spares_fn spares, void *arg)
 {
     p->is_read_only = true;
+    p->spares = spares;
+    p->spares_arg = arg;
 }
 
 bool permit_is_read_only(const struct permit *p)

@@ -116,8 +116,10 @@ void permit_return(struct permit *p);
  * p, and its updates change p. Its mode is the session's until it is set, and temporary rules are
  * its own. p must outlive it. */
 struct permit *permit_branch(struct permit *p, struct workspace *w, struct sandbox *s);
-/* For a branch, before it is shared: in any mode, calls may only read, as in plan mode. */
-void permit_set_read_only(struct permit *p);
+/* For a branch, before it is shared: in any mode, calls may only read, as in plan mode. spares: a
+ * command in the sandbox may change this path anyway (absolute, without links); NULL = none. */
+typedef bool (*permit_spares_fn)(void *arg, const char *path);
+void permit_set_read_only(struct permit *p, permit_spares_fn spares, void *arg);
 bool permit_is_read_only(const struct permit *p);
 /* A copy with the current rules and mode, for hypothetical questions. */
 struct permit *permit_copy(struct permit *p);

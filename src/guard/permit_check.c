@@ -500,6 +500,15 @@ static bool judge_only_looks(struct judge *j)
     return j->flags & TOOL_READ_ONLY && !j->subject->writes;
 }
 
+/* What a command of an agent that only looks has changed on trial. */
+static bool judge_is_spared(const struct judge *j)
+{
+    const struct permit *p = j->permit;
+
+    return p->is_read_only && j->state->mode != MODE_PLAN && j->flags & TOOL_ON_TRIAL &&
+           j->subject->writes && p->spares && p->spares(p->spares_arg, j->real);
+}
+
 static void permit_judge(struct judge *j)
 {
     const struct permit_rule *rule = judge_find(j, RULE_DENY);
@@ -513,6 +522,10 @@ static void permit_judge(struct judge *j)
     }
     if (!(j->flags & (TOOL_FREE | TOOL_PERSON)) && judge_is_beyond(j)) {
         judge_say(j, PERMIT_DENY, "rule", "the command of this turn allows no such call");
+        return;
+    }
+    if (judge_is_spared(j)) {
+        judge_say(j, PERMIT_ALLOW, "mode", "git ignores it");
         return;
     }
     if ((j->state->mode == MODE_PLAN || j->permit->is_read_only) &&

@@ -58,7 +58,9 @@ struct permit {
     struct lock lock;           /* of what follows; changes are made by copying */
     struct permit_state *state; /* a branch's: what it has beside the other's */
     bool is_read_only;          /* a branch's: calls only look, whatever the mode */
-    bool has_mode;              /* a branch's: that of its state counts */
+    permit_spares_fn spares;    /* paths that commands may change then; or NULL */
+    void *spares_arg;
+    bool has_mode; /* a branch's: that of its state counts */
     /* Of a branch: both in one, as long as neither changes; NULL: not made yet. */
     struct permit_state *base, *merged;
 };

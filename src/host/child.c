@@ -38,6 +38,7 @@
 #include "store/transcript/load.h"
 #include "sync/cancel.h"
 #include "tasks/agents.h"
+#include "tools/search/ignore.h"
 
 struct child {
     struct host *host;
@@ -248,6 +249,13 @@ static struct child *child_new(struct children *all, const struct spawn_spec *sp
     return c;
 }
 
+/* A permit_spares_fn. */
+static bool is_ignored(void *arg, const char *path)
+{
+    (void)arg;
+    return ignore_drops_file(path);
+}
+
 /* Its folder and rules. */
 static int child_make_place(struct child *c, const struct spawn_spec *spec, struct child *parent,
                             struct err *err)
@@ -269,7 +277,7 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
         permit_set_sandbox(c->permit, c->sandbox);
     }
     if (spec->is_read_only || (parent && permit_is_read_only(parent->permit)))
-        permit_set_read_only(c->permit);
+        permit_set_read_only(c->permit, spec->changes_ignored ? is_ignored : NULL, /*arg=*/NULL);
     c->has_mode = spec->mode.len || (parent && parent->has_mode);
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }

@@ -310,7 +310,8 @@ static void take_built_in(struct definitions *l)
         d->description = str_of(built_in[i].description);
         d->prompt = str_of(built_in[i].prompt);
         d->is_read_only = built_in[i].is_read_only;
-        d->omits_instructions = built_in[i].is_read_only && strcmp(d->name, "verifier") != 0;
+        d->changes_ignored = strcmp(d->name, "verifier") == 0;
+        d->omits_instructions = d->is_read_only && !d->changes_ignored;
         d->has_tools = built_in[i].tools != NULL;
         add_names(&d->tools, built_in[i].tools);
         add_names(&d->disallowed, built_in[i].disallowed);

@@ -52,9 +52,10 @@ struct definition {
     enum definition_source source;
     const char *path; /* NULL if not from a file */
     const struct definition *shadowed_by;
-    bool is_read_only; /* its calls must not change anything */
-    bool is_worker;    /* the type of coordinator mode */
-    bool has_tools;    /* tools lists all tools that it may use */
+    bool is_read_only;    /* its calls must not change anything */
+    bool changes_ignored; /* except files that git ignores, such as what a build makes */
+    bool is_worker;       /* the type of coordinator mode */
+    bool has_tools;       /* tools lists all tools that it may use */
     struct strv tools, disallowed;
     struct strv starts; /* the types that it may start; empty = all */
     struct str model;   /* empty or "inherit" = the parent's */

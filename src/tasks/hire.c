@@ -78,6 +78,7 @@ static void hire_describe(struct hire *h, struct agents *a, const struct agents_
         .tool_id = o->tool_use_id,
         .system_end = buf_str(&h->system),
         .is_read_only = h->type->is_read_only,
+        .changes_ignored = h->type->changes_ignored,
         .omits_instructions = h->type->omits_instructions,
         .wants_tool = pool_wants,
         .wants_arg = &h->pool,

@@ -487,6 +487,7 @@ int run_launch(struct run *r, struct err *err)
         .forks = r->road == ROAD_FORK && !r->resumes,
         .resumes = r->resumes,
         .is_read_only = r->type && r->type->is_read_only,
+        .changes_ignored = r->type && r->type->changes_ignored,
         .omits_instructions = r->type && r->type->omits_instructions,
         .wants_tool = pool_wants,
         .refuses_tool = pool_refuses,

@@ -374,3 +374,43 @@ enum ignore_verdict ignore_check(const struct ignore *ig, const struct ignore_le
     }
     return in_git ? ignore_rules_check(ig->global, path, is_dir) : IGNORE_SILENT;
 }
+
+/* By git's files in the folders above it. */
+static bool drops_name(const struct ignore_level *level, struct str name, bool is_dir)
+{
+    bool in_git = true;
+
+    for (; level && in_git; level = level->above) {
+        if (level->dir_len >= name.len || !level->in_git)
+            continue;
+        for (size_t i = FROM_GITIGNORE; i < SOURCES; i++) {
+            enum ignore_verdict v =
+                ignore_rules_check(level->from[i], str_from(name, level->dir_len), is_dir);
+
+            if (v != IGNORE_SILENT)
+                return v == IGNORE_DROP;
+        }
+        in_git = !level->has_git;
+    }
+    return false;
+}
+
+bool ignore_drops_file(const char *path)
+{
+    struct ignore *ig = ignore_new(path, /*git=*/true); /* enters the folders above it */
+    struct str rest = str_of(path);
+    bool drops = false, is_git = false;
+    size_t end = 0;
+
+    /* What is in an ignored folder is ignored. */
+    while (!drops && !is_git && end < rest.len) {
+        struct str name = str_first(str_from(rest, end + 1), str_chr(str_from(rest, end + 1), '/'));
+
+        end += 1 + name.len;
+        is_git = str_is(name, ".git");
+        drops = drops_name(ig->above_root, str_first(rest, end), /*is_dir=*/true) ||
+                (end >= rest.len && drops_name(ig->above_root, rest, /*is_dir=*/false));
+    }
+    ignore_free(ig);
+    return drops && !is_git;
+}

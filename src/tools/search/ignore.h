@@ -59,3 +59,7 @@ const struct ignore_level *ignore_enter(struct ignore *ig, const struct ignore_l
 /* path: relative to the root, in the folder of the level. */
 enum ignore_verdict ignore_check(const struct ignore *ig, const struct ignore_level *level,
                                  struct str path, bool is_dir);
+
+/* Whether git ignores a file, by the rules of the folders on the way to it alone; a file that is
+ * tracked anyway counts as ignored, too. path: absolute, without links; it need not exist. */
+bool ignore_drops_file(const char *path);

@@ -384,6 +384,36 @@ static void types_are_those_of_ripgrep(void **state)
     buf_release(&list);
 }
 
+/* Rows: a file, and whether git ignores it by what the folders say. */
+static void single_files(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_ignored;
+    } rows[] = {
+        {"build", true},       {"build/deep/x.o", true}, {"src/a.o", true}, {"src/a.c", false},
+        {"src/keep.o", false}, {"src/made", true},       {"made", false},   {"src/sub/made", false},
+        {"notes", false},      {".git/a.o", false},
+    };
+    struct tool_check t;
+
+    (void)state;
+    tool_check_begin(&t);
+    tool_check_put(&t, ".git/HEAD", STR("ref: refs/heads/main\n"));
+    tool_check_put(&t, ".gitignore", STR("/build/\n*.o\n"));
+    tool_check_put(&t, ".ignore", STR("notes\n"));
+    tool_check_put(&t, "src/.gitignore", STR("!keep.o\n/made\n"));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(mem_freep) char *path = path_real(tool_check_path(&t, "."));
+        CLEANUP(buf_release) struct buf file = BUF_INIT(4096);
+
+        buf_addf(&file, "%s/%s", path, rows[i].path);
+        if (ignore_drops_file(buf_cstr(&file)) != rows[i].is_ignored)
+            fail_msg("%s", rows[i].path);
+    }
+    tool_check_end(&t);
+}
+
 UNIT_TEST(ignore)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +423,7 @@ UNIT_TEST(ignore)
         cmocka_unit_test(trees_are_walked_as_ripgrep_does),
         cmocka_unit_test(trees_are_walked_as_git_does),
         cmocka_unit_test(types_are_those_of_ripgrep),
+        cmocka_unit_test(single_files),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
 
