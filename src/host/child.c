@@ -350,6 +350,26 @@ static int child_make_briefing(struct child *c, const struct spawn_spec *spec, s
                            h->cancel, err);
 }
 
+/* The skills that its type names. */
+static void child_add_skills(struct child *c, const struct strv *names)
+{
+    struct host *h = c->host;
+
+    for (size_t i = 0; names && i < names->len; i++) {
+        CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+        buf_addf(&text, "The skill %s is loaded:\n\n", names->ptr[i]);
+        if (h->skill && h->skill(h->skill_arg, c->id, str_of(names->ptr[i]), &text)) {
+            reminder_add(&c->context, buf_str(&text));
+            continue;
+        }
+        buf_clear(&text);
+        buf_addf(&text, "agent %s: there is no skill '%s' to begin with", c->identity.type,
+                 names->ptr[i]);
+        host_notice(h, LEVEL_WARNING, buf_str(&text));
+    }
+}
+
 /* Writes its initial context: surroundings, instruction files, and the agents it may start. */
 static void child_write_context(struct child *c, const struct spawn_spec *spec)
 {
@@ -364,6 +384,7 @@ static void child_write_context(struct child *c, const struct spawn_spec *spec)
         agents_list_types(h->agents, &types);
         reminder_add(&c->context, buf_str(&types));
     }
+    child_add_skills(c, spec->skills);
     agent_memory_open(h->conf, c->workspace, spec->memory, str_of(c->identity.type), &c->context);
     if (h->scratchpad && host_coordinates(h)) {
         CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);

@@ -825,6 +825,12 @@ int host_set_schema(struct host *h, struct str schema, struct err *err)
     return -1;
 }
 
+void host_set_skill(struct host *h, host_skill_fn *skill, void *arg)
+{
+    h->skill = skill;
+    h->skill_arg = arg;
+}
+
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg)
 {
     h->briefing.listing = listing;

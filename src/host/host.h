@@ -146,6 +146,10 @@ bool host_offers_skill(const struct host *h, struct str name);
 /* Names of tools, each followed by the tool that it stands for when the model uses it. */
 int host_set_aliases(struct host *h, const struct strv *names, struct err *err);
 void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
+/* The text of a skill that the type of an agent names: the agent has it from the beginning. False:
+ * the model may use none of that name. Any thread. */
+typedef bool host_skill_fn(void *arg, const char *agent, struct str name, struct buf *ret);
+void host_set_skill(struct host *h, host_skill_fn *skill, void *arg);
 /* What fits an input, said together with it: as the list, with the same arg. */
 typedef void host_fitting_fn(void *arg, struct str words, struct buf *ret_block,
                              struct buf *ret_attachment);

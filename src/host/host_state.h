@@ -109,6 +109,8 @@ struct host {
     struct mcp *mcp;          /* NULL: no servers are configured */
     host_fitting_fn *fitting; /* NULL: nothing */
     void *fitting_arg;
+    host_skill_fn *skill; /* NULL: there are none */
+    void *skill_arg;
     void (*on_settled)(void *arg); /* host_on_settled() */
     void *on_settled_arg;
     void (*on_settled_release)(void *arg);

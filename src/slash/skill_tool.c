@@ -255,6 +255,25 @@ static int skill_run(struct tool_call *call, struct tool_result *ret, struct err
     return call_skill(call, n, c, ret, err);
 }
 
+/* A host_skill_fn; arg is the own_now. */
+static bool preload(void *arg, const char *agent, struct str name, struct buf *ret)
+{
+    struct own_now *n = arg;
+    CLEANUP(own_list_unrefp) struct own_list *own = own_now_get(n);
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    const struct own_command *c = own_find(own, name);
+    struct str body;
+
+    if (!c || c->is_users || !host_offers_skill(own_now_host(n), c->name) ||
+        own_body(c, &arena, &body, /*err=*/NULL) < 0)
+        return false;
+    (void)own_now_loads(n, agent, c->name, body);
+    if (c->is_skill)
+        buf_addf(ret, "Base directory for this skill: %s\n\n", c->dir);
+    buf_add(ret, body);
+    return true;
+}
+
 int skill_tool_add(struct host *h, struct own_now *n, struct err *err)
 {
     const struct tool_entry row = {
@@ -270,5 +289,6 @@ int skill_tool_add(struct host *h, struct own_now *n, struct err *err)
 
     host_set_listing(h, own_now_listing, n);
     host_set_fitting(h, own_now_fitting, n);
+    host_set_skill(h, preload, n);
     return host_add_tool(h, &row, err);
 }

@@ -67,7 +67,7 @@ struct definition {
     bool omits_instructions;
     struct str color, initial_prompt, memory;
     struct strv skills;
-    const struct json *hooks, *mcp_servers; /* NULL: none */
+    const struct json *hooks; /* NULL: none */
 };
 
 struct definition_stamp;

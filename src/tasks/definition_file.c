@@ -208,8 +208,9 @@ static void read_hooks(struct reading *r, struct definition *d, const struct jso
 
 static void read_servers(struct reading *r, struct definition *d, const struct json *v)
 {
-    (void)r;
-    d->mcp_servers = v;
+    (void)d;
+    say(r, &r->list->notes, json_key(v),
+        "mcpServers has no effect yet: the agent has the servers of the session");
 }
 
 static const struct {

@@ -498,6 +498,7 @@ int run_launch(struct run *r, struct err *err)
         .dir = r->tree.path,
         .max_steps = r->type ? r->type->max_steps : 0,
         .memory = r->type ? r->type->memory : STR(""),
+        .skills = r->type ? &r->type->skills : NULL,
         .hooks = r->type ? r->type->hooks : NULL,
         .hooks_file = r->type ? r->type->path : NULL,
         .hears = run_hear,
