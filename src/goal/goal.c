@@ -62,13 +62,20 @@ struct goal_words goal_words_now(const struct goal *g)
 
 /* ---- The store ---- */
 
+static int take_store(const struct goal_spec *spec, struct store **ret, struct err *err)
+{
+    if (spec->store_backend)
+        return store_open(spec->store_backend, spec->home, spec->cancel, ret, err);
+    if (spec->host.store)
+        return spec->host.store(spec->host.arg, ret, err);
+    return store_shared(spec->home, spec->cancel, ret, err);
+}
+
 int goal_open_store(struct goal *g, struct err *err)
 {
     if (g->store)
         return 0;
-    if ((g->spec.store_backend
-             ? store_open(g->spec.store_backend, g->spec.home, g->spec.cancel, &g->store, err)
-             : store_shared(g->spec.home, g->spec.cancel, &g->store, err)) < 0)
+    if (take_store(&g->spec, &g->store, err) < 0)
         return -1;
     if (!g->spec.is_outside)
         store_goal_guard(g->store, str_of(g->spec.session));

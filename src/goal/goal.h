@@ -72,6 +72,8 @@ struct goal_host {
      * keeps it in the registry of hooks, where it is listed; the referee executes it. */
     void (*arm)(void *arg, struct str objective);
     bool (*is_armed)(void *arg, struct str objective);
+    /* The store, which the goal frees. NULL: the connection of the process. */
+    int (*store)(void *arg, struct store **ret, struct err *err);
     /* Background commands that still run: how many, their names for display (may be NULL), and
      * when the newest of them began (clock_mono_ms()). */
     size_t (*background)(void *arg, struct buf *names, int64_t *ret_began_ms);

@@ -17,6 +17,7 @@
 #include "goal/goal.h"
 #include "hooks/handler.h"
 #include "hooks/registry.h"
+#include "host/hub.h"
 #include "host/models.h"
 #include "host/session.h"
 #include "json/json.h"
@@ -152,6 +153,13 @@ static void goals_judge_name(void *arg, struct buf *ret)
     buf_addf(ret, GOAL_JUDGE_SETTINGS "%.16s", hash);
 }
 
+static int goals_store(void *arg, struct store **ret, struct err *err)
+{
+    const struct goals *g = arg;
+
+    return hub_store(g->spec.hub, conf_home(g->spec.conf), g->spec.cancel, ret, err);
+}
+
 static struct net *goals_net(void *arg)
 {
     struct goals *g = arg;
@@ -284,6 +292,7 @@ int goals_new(const struct goals_spec *spec, struct strv *ret_notes, struct goal
                 .wake = goals_wake,
                 .arm = goals_arm,
                 .is_armed = goals_is_armed,
+                .store = goals_store,
                 .background = goals_background,
                 .judge = goals_judge,
                 .net = goals_net,

@@ -15,6 +15,7 @@ struct event;
 struct goal;
 struct goals;
 struct hook_registry;
+struct hub;
 struct models;
 struct net;
 struct permit;
@@ -28,6 +29,7 @@ struct workspace;
 struct goals_spec {
     const struct conf *conf;
     struct cancel *cancel;
+    struct hub *hub;
     struct session *session;
     struct hook_registry *registry;
     struct workspace *workspace;

@@ -312,6 +312,7 @@ static int host_make_goals(struct host *h, struct strv *ret_notes, struct err *e
     struct goals_spec spec = {
         .conf = h->conf,
         .cancel = h->cancel,
+        .hub = h->hub,
         .session = h->session,
         .registry = h->registry,
         .workspace = h->workspace,

@@ -12,6 +12,7 @@
 #include "host/connect.h"
 #include "host/host.h"
 #include "net/net.h"
+#include "store/store.h"
 #include "sync/crew.h"
 #include "sync/thread.h"
 
@@ -34,6 +35,7 @@ struct hub {
     VEC(struct hub_net) nets;
     bool is_connecting; /* another thread is starting one */
     VEC(struct hub_session) sessions;
+    VEC(struct store *) stores; /* references, one for each home */
 };
 
 struct hub *hub_new(void)
@@ -61,6 +63,10 @@ void hub_free(struct hub *hub)
     }
     vec_release(&hub->nets);
     vec_release(&hub->sessions);
+    VEC_EACH(&hub->stores, s) {
+        store_free(*s);
+    }
+    vec_release(&hub->stores);
     gate_release(&hub->gate);
     mem_freep(&hub);
 }
@@ -121,6 +127,36 @@ struct net *hub_net(struct hub *hub, const struct conf *conf, struct err *err)
     gate_wake(&hub->gate);
     gate_give(&hub->gate);
     return net;
+}
+
+/* ---- The store ---- */
+
+/* Takes the reference. */
+static void keep_store(struct hub *hub, struct store *s)
+{
+    bool is_kept = false;
+
+    gate_take(&hub->gate);
+    VEC_EACH(&hub->stores, kept) {
+        is_kept = is_kept || *kept == s;
+    }
+    if (!is_kept)
+        vec_push(&hub->stores, s);
+    gate_give(&hub->gate);
+    if (is_kept)
+        store_free(s);
+}
+
+int hub_store(struct hub *hub, const char *home, struct cancel *cancel, struct store **ret,
+              struct err *err)
+{
+    struct store *s;
+
+    if (store_shared(home, cancel, &s, err) < 0)
+        return -1;
+    keep_store(hub, store_ref(s));
+    *ret = s;
+    return 0;
 }
 
 /* ---- Sessions ---- */

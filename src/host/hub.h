@@ -12,12 +12,14 @@
 
 #include "base/str.h"
 
+struct cancel;
 struct conf;
 struct crew;
 struct err;
 struct host;
 struct hub;
 struct net;
+struct store;
 struct strv;
 
 struct hub *hub_new(void);
@@ -27,6 +29,11 @@ struct crew *hub_crew(struct hub *hub);
 /* The network for these settings; started at the first request. Valid until hub_free(). NULL with
  * the reason on failure. */
 struct net *hub_net(struct hub *hub, const struct conf *conf, struct err *err);
+
+/* The store in this folder ($TENAX_HOME), which the caller frees: the one connection of this
+ * process (store_shared()), which the hub keeps open until hub_free(). */
+int hub_store(struct hub *hub, const char *home, struct cancel *cancel, struct store **ret,
+              struct err *err);
 
 /* A session of this process; NULL if there is none. It exists until hub_give(); the caller must not
  * wait for its end before that. */

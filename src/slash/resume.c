@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "host/project.h"
 #include "slash/answer.h"
 #include "store/hold.h"
@@ -42,7 +43,7 @@ static int find_rows(struct slash_call *call, struct index *ix, struct err *err)
     size_t kept = 0;
 
     project_key(str_of(conf_dir(host_conf(call->host))), &project);
-    (void)store_shared(home, call->cancel, &store, /*err=*/NULL); /* only a cache */
+    (void)hub_store(host_hub(call->host), home, call->cancel, &store, /*err=*/NULL); /* a cache */
     if (index_refresh(store, home, buf_str(&project), call->cancel, ix, err) < 0)
         return -1;
     for (size_t i = 0; i < ix->rows.len && kept < RESUME_MAX; i++) {

@@ -40,6 +40,7 @@ int store_open(const char *backend, const char *home, struct cancel *cancel, str
 /* The process's only connection to the database of a home: opened by the first caller, closed when
  * the last one frees it. */
 int store_shared(const char *home, struct cancel *cancel, struct store **ret, struct err *err);
+struct store *store_ref(struct store *s); /* another use of a shared one, freed like the first */
 void store_free(struct store *s);
 void store_freep(struct store **s);
 

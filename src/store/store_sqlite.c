@@ -386,7 +386,7 @@ static void store_follow(struct store *s)
 {
     struct stat st = {0};
 
-    if (!s->db || !s->path || !s->guards)
+    if (!s->db || !s->path)
         return;
     if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
         store_close(s);
@@ -562,6 +562,14 @@ int store_shared(const char *home, struct cancel *cancel, struct store **ret, st
     lock_give(&shared.lock);
     store_free(made);
     return store_begin(s, cancel, ret, err);
+}
+
+struct store *store_ref(struct store *s)
+{
+    lock_take(&shared.lock);
+    s->users++;
+    lock_give(&shared.lock);
+    return s;
 }
 
 /* False if others still use it. */

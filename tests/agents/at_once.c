@@ -39,6 +39,7 @@
 #include "proto/listen.h"
 #include "proto/peer.h"
 #include "slash/slash.h"
+#include "store/store.h"
 #include "sync/cancel.h"
 #include "sync/mailbox.h"
 
@@ -291,6 +292,37 @@ static int count_threads(const char *name)
     return count;
 }
 
+/* How many descriptors this process has of files with such a name. */
+static int count_open(const char *end)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1000; fd++) {
+        char path[100], at[1000];
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        n = readlink(path, at, sizeof(at));
+        count += n > 0 && str_ends(str_make(at, (size_t)n), str_of(end));
+    }
+    return count;
+}
+
+/* The sessions of a process share a connection, which stays open between its uses. */
+static void check_store(void)
+{
+    CLEANUP(mem_freep) char *home = path_join(dir, "h/.tenax");
+    struct store *stores[2];
+    struct err err = {0};
+
+    for (size_t i = 0; i < 2; i++)
+        CHECK(hub_store(hub, home, cancel, &stores[i], &err) == 0, "%s", err.text);
+    CHECK(stores[0] == stores[1], "two connections to one store");
+    for (size_t i = 0; i < 2; i++)
+        store_free(stores[i]);
+    CHECK(count_open("/state.db") == 1, "state.db is open %d times", count_open("/state.db"));
+}
+
 /* ---- A client of the control socket ---- */
 
 static int client_connect(void)
@@ -377,6 +409,7 @@ static void two_sessions(void)
         check_lines(&two[i]);
         CHECK(two[i].turns > 4, "the agents of session %zu did not stream at once", i);
     }
+    check_store();
     client_read(client, &heard, "\"type\":\"result\"");
     check_client(&heard, &two[1], &two[0]);
     listen_remove(listen, &two[1].shared);

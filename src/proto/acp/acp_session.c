@@ -12,9 +12,11 @@
 #include "conf/conf.h"
 #include "host/events/feed.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "host/record/replay.h"
 #include "json/json.h"
 #include "proto/acp/acp_state.h"
+#include "proto/rpc/live.h"
 #include "store/index.h"
 #include "store/remove.h"
 
@@ -331,7 +333,8 @@ static int list_rows(struct call_chore *c, struct err *err)
 
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, err) < 0)
         return -1;
-    (void)store_shared(conf_home(conf), client_cancel(c->client), &store, /*err=*/NULL);
+    (void)hub_store(live_table_hub(client_table(c->client)), conf_home(conf),
+                    client_cancel(c->client), &store, /*err=*/NULL);
     if (index_refresh(store, conf_home(conf), /*project=*/STR(""), client_cancel(c->client), &ix,
                       err) < 0)
         return -1;
@@ -408,7 +411,8 @@ static int delete_session(struct call_chore *c, struct err *err)
 
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, err) < 0)
         return -1;
-    (void)store_shared(conf_home(conf), client_cancel(c->client), &store, /*err=*/NULL);
+    (void)hub_store(live_table_hub(client_table(c->client)), conf_home(conf),
+                    client_cancel(c->client), &store, /*err=*/NULL);
     if (index_refresh(store, conf_home(conf), /*project=*/STR(""), client_cancel(c->client), &ix,
                       err) < 0)
         return -1;

@@ -16,8 +16,10 @@
 #include "goal/report/row_json.h"
 #include "host/events/feed.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "json/json.h"
 #include "proto/codex/codex_state.h"
+#include "proto/rpc/live.h"
 #include "store/goals/goals.h"
 #include "store/index.h"
 #include "sync/cancel.h"
@@ -419,7 +421,8 @@ static int goal_read(struct call_chore *c, struct err *err)
                    ? err_set(err, ERR_NOT_FOUND, "thread not found: %.*s", STR_ARG(id))
                    : -1;
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, err) < 0 ||
-        store_shared(conf_home(conf), client_cancel(c->client), &store, err) < 0)
+        hub_store(live_table_hub(client_table(c->client)), conf_home(conf),
+                  client_cancel(c->client), &store, err) < 0)
         return -1;
     r = store_goal_get(store, id, &arena, &row, client_cancel(c->client), err);
     if (r < 0)

@@ -9,9 +9,11 @@
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "goal/report/row_json.h"
+#include "host/hub.h"
 #include "host/socket/socket_call.h"
 #include "json/json.h"
 #include "proto/codex/codex_state.h"
+#include "proto/rpc/live.h"
 #include "store/goals/goals.h"
 #include "store/hold.h"
 #include "store/store.h"
@@ -151,7 +153,8 @@ static void run(struct call_chore *c)
     struct str id = json_get_str(c->call->params, "threadId");
 
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, &c->err) < 0 ||
-        store_shared(conf_home(conf), client_cancel(c->client), &store, &c->err) < 0)
+        hub_store(live_table_hub(client_table(c->client)), conf_home(conf),
+                  client_cancel(c->client), &store, &c->err) < 0)
         return;
     if (hold_look(conf_home(conf), arena_cstr(&arena, id), &holder, /*err=*/NULL) <= 0 ||
         !holder.socket.len)

@@ -13,8 +13,10 @@
 #include "base/mem.h"
 #include "conf/conf.h"
 #include "goal/report/row_json.h"
+#include "host/hub.h"
 #include "json/json.h"
 #include "proto/codex/codex_state.h"
+#include "proto/rpc/live.h"
 #include "store/changes.h"
 #include "store/goals/goals.h"
 #include "store/store.h"
@@ -223,7 +225,8 @@ static void follow_run(struct call_chore *base)
     int changed = 0;
 
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, &conf, &base->err) < 0 ||
-        store_shared(conf_home(conf), c->cancel, &store, &base->err) < 0)
+        hub_store(live_table_hub(client_table(base->client)), conf_home(conf), c->cancel, &store,
+                  &base->err) < 0)
         return;
     fd = store_changes_open(conf_home(conf)); /* before the first look */
     while (!changed) {

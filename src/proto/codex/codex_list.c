@@ -12,12 +12,14 @@
 #include "conf/conf.h"
 #include "guard/permit.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "host/mcp.h"
 #include "host/record/replay.h"
 #include "json/json.h"
 #include "llm/effort.h"
 #include "llm/model.h"
 #include "proto/codex/codex_state.h"
+#include "proto/rpc/live.h"
 #include "slash/slash.h"
 #include "store/index.h"
 #include "store/remove.h"
@@ -53,7 +55,8 @@ static int read_index(const struct client *c, struct index *ix, struct conf **re
 
     if (spec->settings(spec->arg, /*dir=*/NULL, /*trusts=*/false, ret_conf, err) < 0)
         return -1;
-    (void)store_shared(conf_home(*ret_conf), client_cancel(c), &store, /*err=*/NULL);
+    (void)hub_store(live_table_hub(client_table(c)), conf_home(*ret_conf), client_cancel(c), &store,
+                    /*err=*/NULL);
     return index_refresh(store, conf_home(*ret_conf), /*project=*/STR(""), client_cancel(c), ix,
                          err);
 }

@@ -13,6 +13,7 @@
 #include "conf/conf.h"
 #include "host/chore.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "host/project.h"
 #include "llm/message.h"
 #include "slash/slash.h"
@@ -31,6 +32,7 @@ struct send_chore {
     struct slash *slash;
     char uuid[ID_UUID_LEN + 1];
     struct buf text;
+    struct hub *hub;
     const char *home; /* of the store; lent by the settings */
     struct buf project;
     const char *dir; /* lent by the settings */
@@ -48,7 +50,7 @@ static void send_keep(struct send_chore *s)
     struct history_line line = {p.text, str_of(s->dir), str_of(s->session), p.time_ms};
     struct err err = {0};
 
-    if (store_shared(s->home, s->cancel, &store, &err) < 0 ||
+    if (hub_store(s->hub, s->home, s->cancel, &store, &err) < 0 ||
         store_prompt_add(store, &p, SAY_KEPT_PROMPTS, s->cancel, &err) < 0)
         log_debug("tui", "the prompt was not kept: %s", err.text);
     if (history_file_add(s->home, &line, &err) < 0)
@@ -111,6 +113,7 @@ static void say_attend(struct app *a, struct sent *sent)
     project_key(str_of(conf_dir(a->conf)), &s->project);
     s->dir = conf_dir(a->conf);
     (void)snprintf(s->session, sizeof(s->session), "%s", host_session(a->session->host));
+    s->hub = host_hub(a->session->host);
     s->home = conf_home(a->conf);
     s->cancel = a->spec->host->cancel;
     a->has_spoken = true;

@@ -17,6 +17,7 @@
 #include "host/chore.h"
 #include "host/events/feed.h"
 #include "host/host.h"
+#include "host/hub.h"
 #include "host/project.h"
 #include "host/session.h"
 #include "slash/slash.h"
@@ -135,7 +136,8 @@ static void open_read_past(struct open_chore *o)
     struct err err = {0};
 
     project_key(str_of(conf_dir(o->spec.conf)), &project);
-    if (store_shared(conf_home(o->spec.conf), o->spec.cancel, &store, &err) < 0 ||
+    if (hub_store(host_hub(o->made->host), conf_home(o->spec.conf), o->spec.cancel, &store, &err) <
+            0 ||
         store_prompts(store, buf_str(&project), SESSION_PAST_PROMPTS, &arena, &prompts,
                       o->spec.cancel, &err) < 0)
         log_debug("tui", "no earlier prompts: %s", err.text);
@@ -171,7 +173,7 @@ static void open_run(struct chore *e)
         host_left_waiting(o->made->host, &o->waiting, &o->waiting_texts);
         o->asks_goal = goal_asks(host_goal(o->made->host), &o->goal);
     }
-    if (!o->has_past)
+    if (o->made && !o->has_past)
         open_read_past(o);
 }
 
