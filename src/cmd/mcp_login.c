@@ -18,6 +18,7 @@
 #include "conf/conf.h"
 #include "mcp/client.h"
 #include "mcp/oauth.h"
+#include "mcp/reach.h"
 #include "mcp/server_conf.h"
 #include "mcp/token.h"
 #include "net/net.h"
@@ -109,18 +110,10 @@ static int log_in(struct cmd *c, const struct mcp_server *s, const char *scope, 
 int mcp_login_again(struct cmd *c, struct mcp_client *client, struct err *err)
 {
     const struct mcp_server *s = mcp_client_server(client);
-    struct mcp_token old = MCP_TOKEN_INIT;
     CLEANUP(buf_release) struct buf scope = BUF_INIT(TOKEN_MAX);
-    struct mcp_look look;
     int r;
 
-    mcp_client_look(client, &look);
-    mcp_lists_unref(look.lists);
-    buf_adds(&scope, look.scope);
-    /* Granted scopes stay granted. */
-    if (look.scope[0] && mcp_token_load(conf_home(with.conf), s, &old, NULL) == 0 && old.scope.len)
-        buf_addf(&scope, " %s", buf_cstr(&old.scope));
-    mcp_token_release(&old);
+    mcp_reach_scope(client, conf_home(with.conf), &scope);
     r = log_in(c, s, buf_cstr(&scope), err);
     if (r == 0)
         mcp_client_reconnect(client);

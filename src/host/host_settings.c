@@ -35,7 +35,7 @@ static void stop_servers(struct host *h, const struct plugins *now)
         const struct mcp_server *s = mcp_server_at(h->mcp, i);
 
         if (s->plugin && !plugins_find(now, str_of(s->plugin->id)) && mcp_client_at(h->mcp, i))
-            (void)mcp_toggle(h->mcp, i, false, /*err=*/NULL);
+            (void)mcp_toggle(h->mcp, i, false, /*net=*/NULL, /*err=*/NULL);
     }
 }
 

@@ -23,7 +23,10 @@
 #include "json/jw.h"
 #include "mcp/client.h"
 #include "mcp/mcp.h"
+#include "mcp/oauth.h"
+#include "mcp/reach.h"
 #include "mcp/server_conf.h"
+#include "mcp/token.h"
 #include "net/net.h"
 #include "store/store.h"
 
@@ -234,6 +237,73 @@ void host_refresh_mcp(struct host *h)
         return;
     h->mcp_seen = version;
     remake_toolbox(h);
+}
+
+/* The network, for a server that needs it. */
+static int net_for(struct host *h, const struct mcp_server *s, struct err *err)
+{
+    if (s->type == MCP_STDIO || s->type == MCP_SDK)
+        return 0;
+    if (!h->net)
+        h->net = connect_net(h->conf, err);
+    return h->net ? net_loaded(h->net, err) : -1;
+}
+
+int host_toggle_server(struct host *h, size_t i, bool on, struct err *err)
+{
+    if (on && net_for(h, mcp_server_at(h->mcp, i), err) < 0)
+        return -1;
+    return mcp_toggle(h->mcp, i, on, h->net, err);
+}
+
+int host_approve_server(struct host *h, size_t i, struct cancel *cancel, struct err *err)
+{
+    const struct mcp_server *s = mcp_server_at(h->mcp, i);
+
+    if (mcp_approve(h->conf, s, cancel, err) < 0 || net_for(h, s, err) < 0)
+        return -1;
+    if (conf_is_trusted(h->conf))
+        mcp_admit(h->mcp, i, h->net);
+    return 0;
+}
+
+struct login {
+    struct host *host;
+    struct cancel *cancel;
+};
+
+static int show_login(void *arg, const char *url, struct err *err)
+{
+    const struct login *l = arg;
+    CLEANUP(buf_release) struct buf text = BUF_INIT(64 << 10);
+
+    (void)err;
+    buf_addf(&text, "Log in at this address: %s", url);
+    host_notice(l->host, LEVEL_INFO, buf_str(&text));
+    host_open_page(l->host, str_of(url), l->cancel);
+    return 0;
+}
+
+int host_login_server(struct host *h, size_t i, struct cancel *cancel, struct err *err)
+{
+    struct mcp_client *c = mcp_client_at(h->mcp, i);
+    struct oauth o = {.net = h->net,
+                      .home = conf_home(h->conf),
+                      .server = mcp_server_at(h->mcp, i),
+                      .cancel = cancel};
+    struct login login = {h, cancel};
+    CLEANUP(buf_release) struct buf scope = BUF_INIT(TOKEN_MAX);
+    struct oauth_login spec = {
+        .client_secret = conf_env(h->conf, "MCP_CLIENT_SECRET"), .open = show_login, .arg = &login};
+
+    if (!o.server->url || !c || !h->net)
+        return err_set(err, ERR_UNSUPPORTED, "it has no address to log in to, or is not used");
+    mcp_reach_scope(c, o.home, &scope);
+    spec.scope = buf_str(&scope);
+    if (oauth_login(&o, &spec, err) < 0)
+        return -1;
+    mcp_client_reconnect(c);
+    return mcp_client_wait(c, MCP_START_MS, cancel, err);
 }
 
 static bool has_remote(const struct json *servers)

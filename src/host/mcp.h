@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct buf;
 struct cancel;
@@ -25,6 +26,12 @@ void host_write_mcp(struct host *h, bool tools, struct buf *ret);
 /* Servers that a client brings: mcp_set(). */
 int host_set_servers(struct host *h, const struct json *servers, struct sdk_link *link,
                      struct mcp_changes *ret, struct err *err);
+
+/* These act at once, on the server with this number (mcp_find()). */
+int host_toggle_server(struct host *h, size_t i, bool on, struct err *err);
+int host_approve_server(struct host *h, size_t i, struct cancel *cancel, struct err *err);
+/* Shows an address to log in at, waits for the user, and connects. */
+int host_login_server(struct host *h, size_t i, struct cancel *cancel, struct err *err);
 
 /* What mcp_sources.approved wants. A store that is not there yet is not made. */
 int mcp_approvals(const struct conf *conf, struct strv *ret, struct cancel *cancel,

@@ -184,7 +184,7 @@ static bool is_accepted(struct str answer)
 }
 
 /* At a terminal tenax opens the page; other front ends do so themselves. */
-static void open_page(struct host *h, struct str url, struct cancel *cancel)
+void host_open_page(struct host *h, struct str url, struct cancel *cancel)
 {
     const char *said = conf_env(h->conf, "BROWSER");
     struct str rest = str_of(said && *said ? said : "xdg-open");
@@ -283,7 +283,7 @@ static bool await_page(struct host *h, const char *server, const struct json *pa
         cancel_set(page.done);
     gate_give(&d->gate);
     do {
-        open_page(h, json_get_str(params, "url"), cancel);
+        host_open_page(h, json_get_str(params, "url"), cancel);
         choice = ask_whether_done(h, server, page.done);
     } while (choice == PAGE_AGAIN && !cancel_is_set(cancel));
     gate_take(&d->gate);
@@ -309,7 +309,7 @@ static int ask_form(struct host *h, const char *server, bool waits, const struct
     review_form(h, server, params, cancel, &answer);
     if (url.len && is_accepted(buf_str(&answer))) {
         if (!waits) {
-            open_page(h, url, cancel);
+            host_open_page(h, url, cancel);
         } else if (!await_page(h, server, params, cancel)) {
             buf_adds(ret, "{\"action\":\"decline\"}");
             return 0;

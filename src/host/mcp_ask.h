@@ -22,4 +22,7 @@ void host_mcp_done(void *arg, const char *server, struct str id);
 
 void host_mcp_roots(void *arg, struct strv *ret);
 
+/* In the user's browser, at a terminal. */
+void host_open_page(struct host *h, struct str url, struct cancel *cancel);
+
 void host_free_desk(struct host *h); /* after all servers have ended */

@@ -281,25 +281,39 @@ void mcp_add_plugins(struct mcp *m, struct mcp_servers *from, struct net *net,
     ticket_give(&m->changing);
 }
 
-int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err)
+static void slot_set(struct mcp *m, struct slot *slot, enum mcp_gate gate, struct net *net)
 {
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
-    struct slot *slot = m->slots[i];
-    enum mcp_gate gate = slot->gate;
 
-    if (on && gate != MCP_READY && gate != MCP_DISABLED)
-        return err_set(err, ERR_DENIED, "%s cannot be turned on: %s", slot->server.name,
-                       slot->server.problem ? slot->server.problem : "it is not approved");
     (void)ticket_take(&m->changing, /*cancel=*/NULL, /*err=*/NULL);
-    if (gate == MCP_READY || gate == MCP_DISABLED)
-        slot->gate = on ? MCP_READY : MCP_DISABLED;
-    if (on)
+    if (net)
+        m->spec.net = net;
+    slot->gate = (int)gate;
+    if (gate == MCP_READY)
         slot_start(m, slot, &notes);
     else
         slot_stop(m, slot);
     m->changes++;
     ticket_give(&m->changing);
+}
+
+int mcp_toggle(struct mcp *m, size_t i, bool on, struct net *net, struct err *err)
+{
+    struct slot *slot = m->slots[i];
+    enum mcp_gate gate = slot->gate;
+
+    if (gate == MCP_READY || gate == MCP_DISABLED)
+        slot_set(m, slot, on ? MCP_READY : MCP_DISABLED, net);
+    else if (on)
+        return err_set(err, ERR_DENIED, "it cannot be turned on: %s",
+                       slot->server.problem ? slot->server.problem : "it is not approved");
     return 0;
+}
+
+void mcp_admit(struct mcp *m, size_t i, struct net *net)
+{
+    if (m->slots[i]->gate == MCP_UNAPPROVED)
+        slot_set(m, m->slots[i], MCP_READY, net);
 }
 
 /* Each may take a second to go; together they take no longer. */

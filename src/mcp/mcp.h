@@ -73,8 +73,10 @@ void mcp_set(struct mcp *m, const struct json *servers, struct sdk_link *link, s
 void mcp_add_plugins(struct mcp *m, struct mcp_servers *from, struct net *net,
                      struct strv *ret_notes);
 /* Starts a server that was turned off, or ends one. ERR_DENIED: it is not approved, or forbidden.
- */
-int mcp_toggle(struct mcp *m, size_t i, bool on, struct err *err);
+ * net: as of mcp_set(). */
+int mcp_toggle(struct mcp *m, size_t i, bool on, struct net *net, struct err *err);
+/* The user has approved it: it starts, if that was what it waited for. */
+void mcp_admit(struct mcp *m, size_t i, struct net *net);
 
 /* By name, of those that count; mcp_count() when there is none. */
 size_t mcp_find(const struct mcp *m, struct str name);

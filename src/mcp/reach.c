@@ -11,6 +11,7 @@
 #include "mcp/mcp.h"
 #include "mcp/names.h"
 #include "mcp/server_conf.h"
+#include "mcp/token.h"
 #include "sync/cancel.h"
 
 static enum extra_state state_of(const struct mcp_look *look)
@@ -155,4 +156,18 @@ struct mcp_client *mcp_reach_tool(struct mcp *m, struct str tool, struct cancel 
     else
         err_prefix(err, "the MCP server %s", mcp_client_server(c)->name);
     return NULL;
+}
+
+void mcp_reach_scope(struct mcp_client *c, const char *home, struct buf *ret)
+{
+    struct mcp_token old = MCP_TOKEN_INIT;
+    struct mcp_look look;
+
+    mcp_client_look(c, &look);
+    mcp_lists_unref(look.lists);
+    buf_adds(ret, look.scope);
+    if (look.scope[0] && mcp_token_load(home, mcp_client_server(c), &old, NULL) == 0 &&
+        old.scope.len)
+        buf_addf(ret, " %s", buf_cstr(&old.scope));
+    mcp_token_release(&old);
 }

@@ -22,3 +22,6 @@ void mcp_reach_await(struct mcp *m, struct str tools, struct cancel *cancel);
 /* The server of this tool, connected, and what it calls the tool; NULL with the reason. */
 struct mcp_client *mcp_reach_tool(struct mcp *m, struct str tool, struct cancel *cancel,
                                   struct buf *ret_raw, struct err *err);
+/* The scopes that a login should have: those that the server named last, and those granted before.
+ * home: where tokens are. */
+void mcp_reach_scope(struct mcp_client *c, const char *home, struct buf *ret);

@@ -179,7 +179,8 @@ int control_mcp_toggle(struct control_call *call, struct jw *w, struct err *err)
     (void)w;
     if (i == mcp_count(m))
         return -1;
-    return mcp_toggle(m, i, json_get_bool(call->request, "enabled", true), err);
+    return host_toggle_server(call->session->host, i, json_get_bool(call->request, "enabled", true),
+                              err);
 }
 
 int control_mcp_message(struct control_call *call, struct jw *w, struct err *err)
