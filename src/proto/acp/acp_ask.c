@@ -6,6 +6,7 @@
 
 #include "agent/event.h"
 #include "base/arena.h"
+#include "base/identity.h"
 #include "base/mem.h"
 #include "host/host.h"
 #include "json/json.h"
@@ -187,6 +188,18 @@ static void write_effects(struct jw *w, struct str effects)
     acp_write_text(w, buf_str(&text));
 }
 
+/* The title of the call, after the agent that asks if it is not the main one. */
+static void write_title(struct jw *w, const struct ask *ask, struct str title)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(ACP_MAX_TEXT);
+
+    if (ask->by.agent && !identity_is_main(&ask->by))
+        buf_addf(&text, "%s (%s): ", ask->by.type ? ask->by.type : "agent",
+                 ask->by.task ? ask->by.task : ask->by.agent);
+    buf_add(&text, title);
+    jw_str(w, buf_str(&text));
+}
+
 /* The whole call, so that an editor can show it without having seen it before; the details of this
  * question follow its content. */
 static void write_tool_call(struct acp_view *v, struct jw *w, const struct ask *ask)
@@ -206,6 +219,10 @@ static void write_tool_call(struct acp_view *v, struct jw *w, const struct ask *
     jw_object(w);
     JSON_EACH(members, m) {
         jw_key_str(w, json_key(m));
+        if (str_is(json_key(m), "title")) {
+            write_title(w, ask, json_str(m));
+            continue;
+        }
         if (!str_is(json_key(m), "content")) {
             jw_json(w, m);
             continue;
