@@ -3,7 +3,9 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 
+#include "agent/task.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strv.h"
@@ -12,6 +14,8 @@
 #include "host/host.h"
 #include "json/jw.h"
 #include "slash/answer.h"
+#include "tasks/agents.h"
+#include "tools/background.h"
 
 /* ---- Said ---- */
 
@@ -135,6 +139,41 @@ int slash_choose(struct slash_call *call, const char *title, const char *const *
     for (p.count = 0; p.count < count && p.count < ARRAY_LEN(choices); p.count++)
         choices[p.count].label = str_of(labels[p.count]);
     return slash_pick(call, &p, ret, err);
+}
+
+/* ---- Leaving ---- */
+
+static void stop_command(void *arg, const struct background_row *row)
+{
+    struct host *h = arg;
+    CLEANUP(buf_release) struct buf was_over = BUF_INIT(1000);
+
+    if (!task_is_over(row->status))
+        (void)background_kill(host_workspace(h), str_of(row->id), &was_over, /*err=*/NULL);
+}
+
+int slash_stop_work(struct slash_call *call, struct err *err)
+{
+    static const char *const answers[] = {"Stay here", "Stop them"};
+    size_t n = task_running(host_tasks(call->host),
+                            TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE),
+                            /*owner=*/NULL, /*background=*/true);
+    char title[100];
+    size_t chosen;
+
+    snprintf(title, sizeof(title), "%zu agent%s still work%s in the background", n,
+             n == 1 ? "" : "s", n == 1 ? "s" : "");
+    if (n && call->front) {
+        if (slash_choose(call, title, answers, ARRAY_LEN(answers), &chosen, err) < 0)
+            return -1;
+        if (chosen == 0)
+            return err_set(err, ERR_CANCELLED, "Cancelled. The agents work on");
+    }
+    if (n)
+        (void)agents_stop_background(host_agents(call->host));
+    if (!call->front) /* else they end with the session */
+        (void)background_each(host_workspace(call->host), stop_command, call->host);
+    return 0;
 }
 
 /* ---- Figures ---- */

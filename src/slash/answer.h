@@ -53,6 +53,10 @@ int slash_pick(struct slash_call *call, const struct pick *p, size_t *ret, struc
 int slash_choose(struct slash_call *call, const char *title, const char *const *labels,
                  size_t count, size_t *ret, struct err *err);
 
+/* Before the session is left: work in the background ends with it. The user stays (ERR_CANCELLED)
+ * or stops it; where nobody can choose, it is stopped. */
+int slash_stop_work(struct slash_call *call, struct err *err);
+
 void slash_add_count(struct buf *out, int64_t n);     /* "1,234", "12.3k", "1.2M" */
 void slash_add_age(struct buf *out, int64_t time_ms); /* "5m ago" */
 /* One line of a stranger's text, at most so many characters. */

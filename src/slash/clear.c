@@ -28,6 +28,8 @@ static int clear_run(struct slash_call *call, struct err *err)
     const char *path = host_transcript(call->host);
 
     if (slash_can_begin_anew(call->slash)) {
+        if (slash_stop_work(call, err) < 0)
+            return -1;
         if (*path && file_exists(path))
             slash_sayf(call, INK_FAINT, "The conversation before: /resume, or tenax --resume %s\n",
                        host_session(call->host));

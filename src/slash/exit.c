@@ -17,8 +17,9 @@ const struct slash_command slash_exit_entry = {
 
 static int exit_run(struct slash_call *call, struct err *err)
 {
-    (void)err;
     if (call->front) {
+        if (slash_stop_work(call, err) < 0)
+            return -1;
         call->after = AFTER_LEAVE;
         return 0;
     }

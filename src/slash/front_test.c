@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
+#include "agent/task.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
@@ -526,6 +527,34 @@ static void test_long_goal_is_edited_whole(void **state)
     run_row(&clear, 2);
 }
 
+/* ---- Work in the background ---- */
+
+/* Whoever leaves a session in which an agent works is asked first. */
+static void test_work_is_asked_about(void **state)
+{
+    static const struct row leaving[] = {
+        {.command = "exit", .picks = {"Stay here"}, .text = "work on", .code = ERR_CANCELLED},
+        {.command = "clear", .picks = {"Stay here"}, .text = "work on", .code = ERR_CANCELLED},
+        {.command = "clear", .text = "", .code = ERR_CANCELLED},
+        {.command = "clear", .picks = {"Stop them"}, .text = "conversation", .after = AFTER_NEW},
+        {.command = "exit", .picks = {"Stop them"}, .text = "", .after = AFTER_LEAVE},
+    };
+    static const struct row freely = {.command = "exit", .text = "", .after = AFTER_LEAVE};
+    struct task_spec agent = {
+        .kind = TASK_AGENT, .is_background = true, .description = STR("A nap")};
+    struct task_end end = {.state = TASK_COMPLETED, .is_known = true};
+    char id[TASK_ID_MAX + 1];
+
+    (void)state;
+    task_make_id(host_tasks(bench.host), TASK_AGENT, id);
+    agent.id = id;
+    assert_int_equal(task_begin_as(host_tasks(bench.host), "main", &agent, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(leaving); i++)
+        run_row(&leaving[i], i);
+    task_end(host_tasks(bench.host), id, &end);
+    run_row(&freely, 0);
+}
+
 /* ---- Memory files ---- */
 
 /* CLAUDE.md is a link: what it leads to is written, with its mode; and nothing for nothing. */
@@ -698,6 +727,7 @@ UNIT_TEST(front)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_work_is_asked_about),
         cmocka_unit_test(test_long_goal_is_edited_whole),
         cmocka_unit_test(test_memory_links),
         cmocka_unit_test(test_env_masks),

@@ -83,6 +83,8 @@ static int resume_go(struct slash_call *call, const struct store_session *row, s
     if (is_held(call, row))
         return err_set(err, ERR_BUSY, "session %.*s is open in another process; end that one first",
                        STR_ARG(row->id));
+    if (slash_stop_work(call, err) < 0)
+        return -1;
     buf_add(&call->session, row->id);
     call->after = AFTER_RESUME;
     return 0;

@@ -3,6 +3,7 @@
  * all others but those that are about the terminal (Ctrl-Z, Ctrl-L); then the editor; what that has
  * no use for is ours: interrupting, quitting, modes, views. UI thread.
  */
+#include "agent/task.h"
 #include "base/clock.h"
 #include "conf/conf.h"
 #include "guard/permit.h"
@@ -148,6 +149,14 @@ static void key_quit_chosen(struct app *a, size_t i)
         app_quit(a, /*code=*/0);
 }
 
+static bool has_agents(struct app *a)
+{
+    struct host *h = app_host(a);
+
+    return h && task_running(host_tasks(h), TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW),
+                             /*owner=*/NULL, /*background=*/true);
+}
+
 static void key_ctrl_d(struct app *a)
 {
     static const char *const options[] = {"Stay", "Quit; the session can be resumed"};
@@ -156,6 +165,9 @@ static void key_ctrl_d(struct app *a)
         return;
     if (app_is_working(a))
         app_confirm(a, "Something is still running", STR("Quitting interrupts it."), options,
+                    ARRAY_LEN(options), key_quit_chosen);
+    else if (has_agents(a))
+        app_confirm(a, "Agents still work in the background", STR("Quitting stops them."), options,
                     ARRAY_LEN(options), key_quit_chosen);
     else
         app_quit(a, /*code=*/0);
