@@ -241,7 +241,7 @@ static int run_again(struct cmd *c, const char *resume)
 }
 
 /* Options of a run are not valid for a verb, and vice versa. */
-static int check_options(const struct args *args, bool runs, bool is_next)
+static int check_options(const struct args *args, bool runs, bool is_next, bool is_bare)
 {
     static const enum option_id of_verbs[] = {OPT_ALL, OPT_JSON};
     static const enum option_id of_runs[] = {
@@ -258,6 +258,10 @@ static int check_options(const struct args *args, bool runs, bool is_next)
             continue;
         if (runs && wrong[i] == OPT_JSON)
             say("with a condition it is --output-format json");
+        else if (is_bare)
+            say("no condition was given for --%s: tenax goal \"all tests pass\" --check \"make "
+                "test\"",
+                option_table()[wrong[i]].name);
         else
             say("--%s cannot be used here: tenax help goal", option_table()[wrong[i]].name);
         return EXIT_USAGE;
@@ -301,7 +305,7 @@ static int goal_run(struct cmd *c)
     int code;
 
     if (is_about_proof(args)) {
-        code = check_options(args, /*runs=*/false, /*is_next=*/false);
+        code = check_options(args, /*runs=*/false, /*is_next=*/false, /*is_bare=*/false);
         return code ? code : goal_proof_run(c);
     }
     code = check_proof_options(args);
@@ -317,7 +321,7 @@ static int goal_run(struct cmd *c)
         /* The goal of a session: it continues there. */
         const char *resume = again ? NULL : args_get(args, OPT_SESSION);
 
-        code = check_options(args, /*runs=*/!verb, act.argument.verb == GOAL_NEXT);
+        code = check_options(args, /*runs=*/!verb, act.argument.verb == GOAL_NEXT, act.is_bare);
         if (!code && verb)
             code = goal_act(&act);
         else if (!code)

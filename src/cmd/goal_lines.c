@@ -206,8 +206,7 @@ void goal_lines_end(struct cmd *c, struct host *host)
     buf_clear(&text);
     goal_show_stop(&g, &text);
     if (!text.len && ending.reason.len) /* the row could not be written */
-        buf_addf(&text, "Stopped: %.*s. /goal resume goes on once that is solved.",
-                 STR_ARG(ending.reason));
+        buf_addf(&text, "Stopped: %.*s. Fix this, then use /goal resume.", STR_ARG(ending.reason));
     goal_lines_as_command(&text, host_session(host));
     if (text.len && !complete)
         line_say(&l, "", &text);

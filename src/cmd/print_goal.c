@@ -128,7 +128,7 @@ static int check_folder(struct host *host, struct err *err)
                        "goal: tenax goal clear --session %.8s",
                        host_session(host), buf_cstr(&dir), host_session(host));
     return err_set(err, ERR_BAD_INPUT,
-                   "session %.8s belongs to another folder; its goal goes on there: add -C '%s'",
+                   "session %.8s belongs to another folder; its goal continues there: add -C '%s'",
                    host_session(host), buf_cstr(&dir));
 }
 
@@ -180,7 +180,7 @@ static const struct limit_row {
     const char *limit;
 } limit_rows[] = {
     {OPT_BUDGET, "tokens"},
-    {OPT_MAX_TURNS, "turns"},
+    {OPT_MAX_TURNS, "steps"},
     {OPT_MAX_COST, "cost"},
     {OPT_DEADLINE, "deadline"},
 };

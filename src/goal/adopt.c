@@ -296,7 +296,7 @@ static void adopt_active(struct goal *g, struct strv *ret_notes)
         g->asks = !is_gone && g->spec.is_interactive && goal_rests(g) &&
                   !str_is(conf_get_str(g->spec.conf, "goal.onResume"), "paused");
         if (!g->asks) /* the question says the same */
-            strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume goes on");
+            strv_adds(ret_notes, "the session has a goal, which is paused; /goal resume continues");
         return;
     }
     g->spec.host.arm(g->spec.host.arg, g->row.objective);

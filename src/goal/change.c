@@ -178,7 +178,7 @@ static int change_pause(struct goal *g, struct goal_answer *ret, struct err *err
         buf_addf(&ret->text, "The goal is %s; there is nothing to pause.",
                  g->has ? goal_show_status(g->row.status) : "gone");
     else
-        buf_adds(&ret->text, "Goal paused. /goal resume goes on.");
+        buf_adds(&ret->text, "Goal paused. /goal resume continues it.");
     if (r > 0 && g->waits)
         goal_end_wait(g, "the goal was paused");
     return 0;
@@ -497,7 +497,7 @@ static int change_wait(struct goal *g, const struct goal_argument *what, struct 
     goal_wait_for(g, &w, "waiting", err);
     buf_adds(&ret->text, "Waiting for ");
     wait_describe(&g->wait, now, &ret->text);
-    buf_adds(&ret->text, "; it costs nothing. /goal resume goes on at once.");
+    buf_adds(&ret->text, "; it costs nothing. /goal resume continues at once.");
     return 0;
 }
 
@@ -515,7 +515,8 @@ static int change_terms(struct goal *g, struct goal_answer *ret, struct err *err
     goal_note(g, "accept", STR("{\"paths\":[\"terms\"]}"));
     if (terms_accept(g, err) < 0)
         return -1;
-    buf_adds(&ret->text, "The terms are accepted as the store has them now. /goal resume goes on.");
+    buf_adds(&ret->text,
+             "The terms are accepted as the store has them now. /goal resume continues.");
     return 0;
 }
 

@@ -239,7 +239,7 @@ void goal_halt(struct goal *g, struct str why, const struct err *err)
     buf_clear(&g->stop_why);
     buf_addf(&g->stop_why, "%.*s; the goal's state cannot be saved: %s",
              STR_ARG(str_clip(why, STOP_WHY / 2)), err->text);
-    goal_notice(g, LEVEL_ERROR, "goal: stopped here: %s. /goal resume goes on once that is solved",
+    goal_notice(g, LEVEL_ERROR, "goal: stopped here: %s. Fix this, then use /goal resume",
                 buf_cstr(&g->stop_why));
 }
 

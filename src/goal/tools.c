@@ -172,7 +172,7 @@ static int say_blocked(struct goal *g, struct tool_call *call, struct tool_resul
         respond(g, /*with_usage=*/false, ret);
     if (r >= 0 && n < GOAL_BLOCKERS)
         buf_addf(&ret->text,
-                 "\nRecorded (%d of %d). The goal stays active: go on another way. Only the same "
+                 "\nRecorded (%d of %d). The goal stays active: try another way. Only the same "
                  "blocker in %d turns running stops it.",
                  n, GOAL_BLOCKERS, GOAL_BLOCKERS);
     goal_leave(g);

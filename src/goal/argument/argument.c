@@ -116,7 +116,7 @@ static int read_limit_value(struct str value, int64_t now_ms, struct goal_argume
         if (str_to_i64(value, &turns, err) < 0)
             return -1;
         if (turns <= 0 || turns > GOAL_MAX_NUMBER)
-            return err_set(err, ERR_BAD_INPUT, "%lld is not a number of turns: 1 or more",
+            return err_set(err, ERR_BAD_INPUT, "%lld is not a number of steps: 1 or more",
                            (long long)turns);
         c->value = turns;
         return 0;

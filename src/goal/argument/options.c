@@ -127,7 +127,7 @@ static int option_max_turns(struct goal_options *o, struct str value, int64_t no
     if (str_to_i64(str_trim(value), &turns, err) < 0)
         return -1;
     if (turns <= 0 || turns > GOAL_MAX_NUMBER)
-        return err_set(err, ERR_BAD_INPUT, "%lld is not a number of turns: 1 or more",
+        return err_set(err, ERR_BAD_INPUT, "%lld is not a number of steps: 1 or more",
                        (long long)turns);
     o->max_turns = turns;
     return 0;

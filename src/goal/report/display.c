@@ -24,7 +24,8 @@ const char goal_usage[] =
     "/goal clear              drop it (also: stop, off, reset, none, cancel)\n"
     "/goal pause · resume     hold it; continue\n"
     "/goal edit               change the objective\n"
-    "/goal budget N|+N|none   set, raise or lift the token budget, and go on (also: $5, turns N,\n"
+    "/goal budget N|+N|none   set, raise or lift the token budget, and continue (also: $5, steps "
+    "N,\n"
     "                         deadline 2h)\n"
     "/goal check COMMAND      add a command that must exit with 0; check rm N takes it out\n"
     "/goal protect GLOB       files that must stay as they are; accept [PATH] lets a change be\n"
@@ -355,7 +356,10 @@ void goal_show_summary(const struct goal_look *l, struct str objective, struct s
     buf_addc(ret, '\n');
     show_objective(objective.len ? objective : g->objective, ret);
     buf_adds(ret, "Turns:       ");
-    show_turns(g, ret);
+    if (turns_of(g) > 0)
+        buf_addf(ret, "%lld", (long long)turns_of(g));
+    else
+        show_turns(g, ret);
     buf_addc(ret, '\n');
     if (str_trim(g->last_reason).len) {
         buf_adds(ret, "Last check:  ");
@@ -384,19 +388,20 @@ static void show_spent(const struct store_goal *g, struct buf *ret)
     show_in_parentheses(show_reached, g, ret);
     switch (limit) {
     case LIMIT_TOKENS:
-        buf_adds(ret, ". /goal budget +100k gives more and goes on; /goal budget none lifts it.");
+        buf_adds(ret, ". /goal budget +100k gives more and continues; /goal budget none lifts it.");
         break;
     case LIMIT_COST:
         buf_adds(ret,
-                 ". /goal budget +$5 gives more and goes on; /goal budget cost none lifts it.");
+                 ". /goal budget +$5 gives more and continues; /goal budget cost none lifts it.");
         break;
     case LIMIT_TURNS:
-        buf_adds(ret, ". /goal budget turns +200 gives more and goes on; /goal budget turns none "
+        buf_adds(ret, ". /goal budget steps +200 gives more and continues; /goal budget steps none "
                       "lifts it.");
         break;
     case LIMIT_DEADLINE:
-        buf_adds(ret, ". /goal budget deadline 2h sets another and goes on; /goal budget deadline "
-                      "none lifts it.");
+        buf_adds(ret,
+                 ". /goal budget deadline 2h sets another and continues; /goal budget deadline "
+                 "none lifts it.");
         break;
     }
 }
@@ -415,7 +420,7 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
                           "take it as it is now: /goal accept terms");
             return;
         }
-        buf_adds(ret, "Paused; nothing is spent. /goal resume goes on where it was.");
+        buf_adds(ret, "Paused; nothing is spent. /goal resume continues where it was.");
         return;
     case GOAL_BLOCKED:
         buf_adds(ret, "Blocked");
@@ -423,9 +428,7 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
             buf_adds(ret, ": ");
             goal_show_line(g->last_reason, LINE_MAX_BYTES, ret);
         }
-        buf_adds(ret,
-                 "\nOnce that is out of the way, /goal resume goes on; /goal edit changes what "
-                 "is asked for.");
+        buf_adds(ret, "\nFix this, then use /goal resume; /goal edit changes what is asked for.");
         return;
     case GOAL_USAGE_LIMITED:
         buf_adds(ret, "Stopped: the account's quota is used up");
@@ -433,8 +436,8 @@ static void show_stop(const struct store_goal *g, struct buf *ret)
             buf_adds(ret, ": ");
             goal_show_line(g->last_reason, LINE_MAX_BYTES, ret);
         }
-        buf_adds(ret, ". /goal resume goes on once it is there again; --auto-resume does that by "
-                      "itself.");
+        buf_adds(ret,
+                 ". Use /goal resume once it is there again; --auto-resume does that by itself.");
         return;
     case GOAL_BUDGET_LIMITED:
         show_spent(g, ret);

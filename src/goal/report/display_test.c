@@ -399,7 +399,7 @@ static void summary_of_an_active_goal(void **state)
                         "Goal:        active, waiting: pid 4242\n"
                         "Objective:   all tests pass\n"
                         "             and the docs build\n"
-                        "Turns:       2 turns\n"
+                        "Turns:       2\n"
                         "Last check:  test_a fails\n"
                         "Criteria:\n"
                         "  unmet    tests pass\n"
@@ -453,7 +453,7 @@ static const struct {
     {{.status = GOAL_BUDGET_LIMITED, .max_cost_usd = 1, .cost_usd = 1},
      {"the cost limit is reached ($1.00 / $1.00)", "/goal budget +$5"}},
     {{.status = GOAL_BUDGET_LIMITED, .max_turns = 5, .steps = 5},
-     {"the step limit is reached (5 / 5 steps)", "/goal budget turns +200"}},
+     {"the step limit is reached (5 / 5 steps)", "/goal budget steps +200"}},
     {{.status = GOAL_BUDGET_LIMITED, .deadline_ms = 5, .updated_at_ms = 5},
      {"the deadline is reached", "/goal budget deadline 2h"}},
     {{.status = GOAL_COMPLETE, .iterations = 2, .time_used_seconds = 720, .tokens_used = 12500},
@@ -581,7 +581,7 @@ static void log_lines(void **state)
         "        1m  not met, although claimed (check): make test\n"
         "        1m  no verdict (judge): timed out\n"
         "        1m  too late, dropped: cannot be met\n"
-        "        1m  no change in 3 rounds: strategy\n"
+        "        1m  no change in 3 turns: strategy\n"
         "        1m  a blocker, 2 of 3: no key\n"
         "        1m  waits for pid 4242\n"
         "        2m  wakes after 1m: it ended\n"

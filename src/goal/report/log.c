@@ -115,7 +115,7 @@ static void log_warning(const struct json *d, struct buf *ret)
 
 static void log_stall(const struct json *d, struct buf *ret)
 {
-    buf_addf(ret, "no change in %lld rounds", (long long)json_get_i64(d, "count", 0));
+    buf_addf(ret, "no change in %lld turns", (long long)json_get_i64(d, "count", 0));
     add_word(d, "action", ": ", ret);
 }
 

@@ -178,7 +178,7 @@ static void markdown_of_a_story(void **state)
         "| main | 1,000 | 100 | $0.25 | 1m | 4 |\n",
         "| judge | 234 | 5 | $0 + unknown | 0s | 0 |\n",
         "| 2025-11-15 12:01:50Z | pid 4242 | 1m | it ended |\n",
-        "- 2025-11-15 12:01:40Z: no change in 3 rounds: strategy\n",
+        "- 2025-11-15 12:01:40Z: no change in 3 turns: strategy\n",
         "- 2025-11-15 12:03:21Z: active → complete, by engine: verified\n",
         "changes were accepted, 1 file: tests/a.c",
     };

@@ -86,9 +86,9 @@ static bool told_status(const struct json *v, struct buf *ret, enum told_tone *t
     else
         add_reason(v, "why", ret);
     if (to == GOAL_BUDGET_LIMITED)
-        buf_adds(ret, " · /goal budget +N goes on");
+        buf_adds(ret, " · /goal budget +N continues");
     else if (to != GOAL_ACTIVE)
-        buf_adds(ret, " · /goal resume goes on");
+        buf_adds(ret, " · /goal resume continues");
     return true;
 }
 

@@ -72,7 +72,7 @@ static int record_failed(struct record *r, struct err *err)
     if (record_ask(r, &why) == 0)
         return 0;
     return err_prefix(err, "the session could not be saved, so the turn ends here; all that was "
-                           "written before is safe, and --continue goes on when there is room");
+                           "written before is safe, and --continue resumes when there is room");
 }
 
 /* Writes r->line to the file. If that fails, the transcript writes it the next time, so the chain
