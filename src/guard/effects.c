@@ -255,12 +255,28 @@ void effects_each_gone(const struct effect *e, effects_gone_fn fn, void *arg)
         (void)each_below(e->path, /*depth=*/0, fn, arg);
 }
 
+static bool is_plain(const struct stat *st)
+{
+    return !st->st_mode || S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
+}
+
+static bool determines_programs(const struct effect *e)
+{
+    bool is_same_kind = !e->was.st_mode || !e->now.st_mode ||
+                        (e->was.st_mode & S_IFMT) == (e->now.st_mode & S_IFMT);
+
+    return protected_path(str_of(e->path)) &&
+           !(is_plain(&e->was) && is_plain(&e->now) && is_same_kind &&
+             protected_is_git_data(str_of(e->path), e->change == EFFECT_DELETED));
+}
+
 /* An effects_gone_fn. */
 static bool see_protected(void *arg, const char *path)
 {
     struct effect *e = arg;
 
-    e->is_protected = protected_path(str_of(path));
+    e->is_protected =
+        protected_path(str_of(path)) && !protected_is_git_data(str_of(path), /*goes=*/true);
     return !e->is_protected;
 }
 
@@ -283,12 +299,12 @@ static int add_effect(struct effects_finder *f, enum effect_change change, const
     e = vec_add(&f->to->list);
     *e = (struct effect){.change = change,
                          .path = mem_dup(path, strlen(path)),
-                         .upper = upper ? mem_dup(upper, strlen(upper)) : NULL,
-                         .is_protected = protected_path(str_of(path))};
+                         .upper = upper ? mem_dup(upper, strlen(upper)) : NULL};
     if (was)
         e->was = *was;
     if (now)
         e->now = *now;
+    e->is_protected = determines_programs(e);
     if (was && S_ISDIR(was->st_mode) && (!now || !S_ISDIR(now->st_mode)))
         effects_look_inside(path, &e->inside);
     if (!e->is_protected)

@@ -236,12 +236,13 @@ static bool judge_is_beyond(const struct judge *j)
     return is_limited;
 }
 
+/* An effect says itself whether it is protected (effects.h). */
 static bool judge_is_protected(const struct judge *j)
 {
     if (j->subject->about == ABOUT_PATH)
-        return j->subject->writes &&
+        return j->subject->writes && !(j->flags & TOOL_ON_TRIAL) &&
                (protected_path(j->subject->text) || protected_path(str_of(j->real)) ||
-                (!(j->flags & TOOL_ON_TRIAL) && sandbox_keeps(j->permit->sandbox, j->real)));
+                sandbox_keeps(j->permit->sandbox, j->real));
     VEC_EACH(&j->files, file) {
         if (file->writes && protected_path(file->path))
             return true;

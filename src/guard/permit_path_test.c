@@ -373,11 +373,56 @@ static void protected_paths(void **state)
     }
 }
 
+static void git_data(void **state)
+{
+    static const struct {
+        const char *path;
+        bool changed, deleted; /* what it may be unasked */
+    } list[] = {
+        {"/w/.git/objects/ab/cd", true, false},
+        {"/w/.git/objects", true, false},
+        {"/w/.git/objects/info/alternates", false, false},
+        {"/w/.git/refs/heads/topic", true, true},
+        {"/w/.git/refs", true, false},
+        {"/w/.git/logs/HEAD", true, true},
+        {"/w/.git/HEAD", true, false},
+        {"/w/.git/HEAD/x", false, false},
+        {"/w/.git/index", true, false},
+        {"/w/.git/packed-refs", true, false},
+        {"/w/.git/MERGE_HEAD", true, true},
+        {"/w/.git/COMMIT_EDITMSG", true, true},
+        {"/w/sub/.git/index", true, false},
+        {"/w/.git", false, false},
+        {"/w/.git/config", false, false},
+        {"/w/.git/config.worktree", false, false},
+        {"/w/.git/hooks/pre-commit", false, false},
+        {"/w/.git/info/attributes", false, false},
+        {"/w/.git/modules/x/config", false, false},
+        {"/w/.git/modules/x/HEAD", false, false},
+        {"/w/.git/worktrees/x/gitdir", false, false},
+        {"/w/.git/rebase-merge/git-rebase-todo", false, false},
+        {"/w/.git/commondir", false, false},
+        {"/w/.Git/index", false, false},
+        {"/w/.claude/.git/index", false, false},
+        {"/w/index", false, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+        struct str path = str_of(list[i].path);
+
+        if (protected_is_git_data(path, /*goes=*/false) != list[i].changed ||
+            protected_is_git_data(path, /*goes=*/true) != list[i].deleted)
+            fail_msg("row %zu: %s", i, list[i].path);
+    }
+}
+
 UNIT_TEST(permit_path)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths),
         cmocka_unit_test(protected_paths),
+        cmocka_unit_test(git_data),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

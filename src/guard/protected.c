@@ -4,6 +4,7 @@
 #include "guard/protected.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -64,6 +65,39 @@ bool protected_path(struct str path)
             return true;
         if (!path.len && is_one_of(name, files, ARRAY_LEN(files)))
             return true;
+    }
+    return false;
+}
+
+/* In .git, and of each what may be deleted. */
+static const struct {
+    const char *name;
+    bool is_folder, goes;
+} git_data[] = {
+    {"objects", true, false},     {"refs", true, true},
+    {"logs", true, true},         {"HEAD", false, false},
+    {"index", false, false},      {"packed-refs", false, false},
+    {"ORIG_HEAD", false, true},   {"FETCH_HEAD", false, true},
+    {"MERGE_HEAD", false, true},  {"MERGE_MODE", false, true},
+    {"MERGE_MSG", false, true},   {"AUTO_MERGE", false, true},
+    {"SQUASH_MSG", false, true},  {"CHERRY_PICK_HEAD", false, true},
+    {"REVERT_HEAD", false, true}, {"COMMIT_EDITMSG", false, true},
+};
+
+bool protected_is_git_data(struct str path, bool goes)
+{
+    size_t at = str_find(path, STR("/.git/"));
+    struct str rest = str_from(path, at < path.len ? at + strlen("/.git/") : at);
+    struct str name;
+
+    if (!rest.len || protected_path(str_first(path, at)))
+        return false;
+    if (str_starts(rest, STR("objects/info/"))) /* where to look for more objects */
+        return false;
+    str_cut(&rest, '/', &name);
+    for (size_t i = 0; i < ARRAY_LEN(git_data); i++) {
+        if (str_is(name, git_data[i].name) && (git_data[i].is_folder || !rest.len))
+            return !goes || (git_data[i].goes && (rest.len || !git_data[i].is_folder));
     }
     return false;
 }

@@ -467,7 +467,9 @@ static void make_text(struct buf *ret)
 static void random_texts(void **state)
 {
     const char *wanted = getenv("SHELL_BASH_ROUNDS");
-    size_t rounds = wanted ? (size_t)strtoul(wanted, NULL, 10) : 1000;
+    size_t rounds = wanted                  ? (size_t)strtoul(wanted, NULL, 10)
+                    : getenv("TENAX_HEAVY") ? 20000
+                                            : 1000;
     CLEANUP(buf_release) struct buf text = BUF_INIT(10000);
     size_t kept = 0;
 
