@@ -165,6 +165,10 @@ struct goal_answer {
      * nothing is set. NULL: the user cannot be asked; it counts, and the text explains the
      * problem. */
     int (*ask_check)(void *arg, struct str complaint, struct err *err);
+    /* Whether scripts that a check ran, and that are no tests by their names, are part of the
+     * check: 1 they are, and are protected; 0 they are part of the work, as they
+     * are without it. */
+    int (*ask_scripts)(void *arg, const struct strv *scripts, struct err *err);
     void *arg;
 };
 #define GOAL_ANSWER_INIT                                                                           \

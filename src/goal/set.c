@@ -302,9 +302,28 @@ static int put_row(struct goal *g, const struct draft *d, const struct goal_opti
     return 1;
 }
 
-static int make_draft(struct goal *g, struct draft *d, struct str text,
-                      const struct goal_options *o, enum goal_via via, struct cancel *cancel,
-                      struct goal_answer *ret, struct err *err)
+/* A script that a check runs may be part of the criterion, or of the task: only the user knows. */
+static int ask_scripts(struct draft *d, struct goal_options *o, struct cancel *cancel,
+                       struct goal_answer *ret, struct err *err)
+{
+    CLEANUP(strv_release) struct strv scripts = STRV_INIT;
+    int r;
+
+    if (!ret->ask_scripts || o->protect_none || o->protect.len)
+        return 0;
+    origin_scripts(d->origin, &scripts);
+    r = scripts.len ? ret->ask_scripts(ret->arg, &scripts, err) : 0;
+    for (size_t i = 0; r > 0 && i < scripts.len; i++) {
+        strv_adds(&o->protect, scripts.ptr[i]);
+        if (origin_protect(d->origin, str_of(scripts.ptr[i]), cancel, &d->notes, err) < 0)
+            return -1;
+    }
+    return r < 0 ? -1 : 0;
+}
+
+static int make_draft(struct goal *g, struct draft *d, struct str text, struct goal_options *o,
+                      enum goal_via via, struct cancel *cancel, struct goal_answer *ret,
+                      struct err *err)
 {
     if (goal_gate(g, &ret->code, err) < 0 ||
         draft_text(g, d, text, goal_may_keep(via), &ret->code, err) < 0 ||
@@ -316,6 +335,8 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     if (draft_origin(g, d, o, cancel, err) < 0 || draft_checks(g, d, o, cancel, err) < 0)
         return -1;
     if (d->doubt.len && ret->ask_check && ret->ask_check(ret->arg, buf_str(&d->doubt), err) < 0)
+        return -1;
+    if (ask_scripts(d, o, cancel, ret, err) < 0)
         return -1;
     if (draft_protect(d, err) < 0 || draft_baseline(g, d, cancel, err) < 0)
         return -1;
@@ -332,8 +353,8 @@ static int make_draft(struct goal *g, struct draft *d, struct str text,
     return cancel_check(cancel, err);
 }
 
-int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum goal_via via,
-             struct cancel *cancel, struct goal_answer *ret, struct err *err)
+static int set_by(struct goal *g, struct str text, struct goal_options *o, enum goal_via via,
+                  struct cancel *cancel, struct goal_answer *ret, struct err *err)
 {
     CLEANUP(draft_release) struct draft d;
     int r;
@@ -366,6 +387,19 @@ int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum
     if (via != VIA_MODEL)
         goal_say_turn(g, ret);
     return 0;
+}
+
+int goal_set(struct goal *g, struct str text, const struct goal_options *o, enum goal_via via,
+             struct cancel *cancel, struct goal_answer *ret, struct err *err)
+{
+    struct goal_options own = *o; /* the user may protect more */
+    int r;
+
+    own.protect = (struct strv)STRV_INIT;
+    strv_add_all(&own.protect, &o->protect);
+    r = set_by(g, text, &own, via, cancel, ret, err);
+    strv_release(&own.protect);
+    return r;
 }
 
 int goal_create(struct goal *g, struct str objective, int64_t budget, struct cancel *cancel,

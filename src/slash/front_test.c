@@ -25,6 +25,7 @@
 #include "goal/goal.h"
 #include "host/host.h"
 #include "llm/message.h"
+#include "proc/confine.h"
 #include "proc/proc.h"
 #include "slash/commands.h"
 #include "store/test_home.h"
@@ -555,6 +556,39 @@ static void test_work_is_asked_about(void **state)
     run_row(&freely, 0);
 }
 
+/* Which scripts a check runs is observed, not read out of its words. */
+static void test_scripts_are_asked_about(void **state)
+{
+    static const struct row asked[] = {
+        {.command = "goal", .args = "\"it works\" --check 'grep -q x app.sh'", .text = "Goal set"},
+        {.command = "goal", .args = "clear", .text = "Goal cleared"},
+        {.command = "goal",
+         .args = "\"it works\" --check 'f=app; sh $f.sh'",
+         .picks = {"Part of the check"},
+         .text = "1 protected file"},
+        {.command = "goal", .args = "clear", .text = "Goal cleared"},
+        {.command = "goal",
+         .args = "\"it works\" --check 'f=app; sh $f.sh'",
+         .picks = {"Part of the work"},
+         .text = "as it should)\n  then judged by"},
+        {.command = "goal", .args = "clear", .text = "Goal cleared"},
+        {.command = "goal",
+         .args = "\"it works\" --protect none --check 'sh app.sh'",
+         .text = "Goal set"},
+        {.command = "goal", .args = "clear", .text = "Goal cleared"},
+    };
+    const char *why = NULL;
+
+    (void)state;
+    if (!confine_observe_works(&why)) {
+        print_message("nothing is observed here: %s\n", why);
+        return;
+    }
+    put("w/app.sh", "exit 1\n");
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+        run_row(&asked[i], i);
+}
+
 /* ---- Memory files ---- */
 
 /* CLAUDE.md is a link: what it leads to is written, with its mode; and nothing for nothing. */
@@ -729,6 +763,7 @@ UNIT_TEST(front)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_work_is_asked_about),
         cmocka_unit_test(test_long_goal_is_edited_whole),
+        cmocka_unit_test(test_scripts_are_asked_about),
         cmocka_unit_test(test_memory_links),
         cmocka_unit_test(test_env_masks),
         cmocka_unit_test(test_statusline_grants),

@@ -4,14 +4,11 @@
  */
 #include "goal/goal.h"
 
-#include <sys/stat.h>
-
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "conf/conf.h"
-#include "goal/origin/names.h"
 #include "goal/report/display.h"
 #include "guard/workspace.h"
 #include "host/host.h"
@@ -86,67 +83,6 @@ static int goal_ask_replace(struct slash_call *call, struct goal_argument *what,
     return 0;
 }
 
-/* Scripts of the workspace that a check runs or names, and that no table calls tests. */
-static void goal_find_scripts(const char *dir, const struct strv *checks, struct strv *ret)
-{
-    static const char ends[] = "sh bash py rb pl js mjs cjs ts";
-
-    for (size_t i = 0; i < checks->len; i++) {
-        struct str rest = str_of(checks->ptr[i]);
-        struct str word;
-
-        while (str_cut(&rest, ' ', &word)) {
-            CLEANUP(mem_freep) char *name = NULL, *path = NULL;
-            struct str end;
-            struct stat st;
-
-            while (str_starts(word, STR("./")))
-                word = str_from(word, 2);
-            if (!word.len || word.ptr[0] == '-' || word.ptr[0] == '/' ||
-                name_kind(word) != NAME_PLAIN || strv_has(ret, word))
-                continue;
-            name = mem_dup(word.ptr, word.len);
-            path = path_join(dir, name);
-            end = word;
-            while (str_chr(end, '.') < end.len)
-                end = str_from(end, str_chr(end, '.') + 1);
-            if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-                (st.st_mode & 0111 || str_is_word_of(end, ends)))
-                strv_add(ret, word);
-        }
-    }
-}
-
-/* A script that a check runs may be part of the criterion, or of the task: only the user knows. */
-static int goal_ask_scripts(struct slash_call *call, struct goal_argument *what, struct err *err)
-{
-    static const struct choice answers[] = {
-        {.label = STR_INIT("Part of the work"), .detail = STR_INIT("the agent may change it")},
-        {.label = STR_INIT("Part of the check"),
-         .detail = STR_INIT("protected: a change must be accepted by you")},
-    };
-    CLEANUP(strv_release) struct strv scripts = STRV_INIT;
-    CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
-    struct pick p = {.look = PICK_LIST, .choices = answers, .count = ARRAY_LEN(answers)};
-    size_t chosen;
-
-    if (what->options.protect_none || what->options.protect.len)
-        return 0;
-    goal_find_scripts(workspace_dir(host_workspace(call->host)), &what->options.checks, &scripts);
-    if (!scripts.len)
-        return 0;
-    buf_adds(&title, "The check uses ");
-    for (size_t i = 0; i < scripts.len && i < 5; i++)
-        buf_addf(&title, "%s%s", i ? ", " : "", scripts.ptr[i]);
-    buf_adds(&title, ". Which is it?");
-    p.title = buf_str(&title);
-    if (slash_pick(call, &p, &chosen, err) < 0)
-        return -1;
-    for (size_t i = 0; chosen == 1 && i < scripts.len; i++)
-        strv_adds(&what->options.protect, scripts.ptr[i]);
-    return 0;
-}
-
 /* "/goal edit" without an argument: the user edits the text. */
 static int goal_ask_edit(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
@@ -188,6 +124,27 @@ static int goal_ask_check(void *arg, struct str complaint, struct err *err)
     return chosen == 1 ? 0 : err_set(err, ERR_CANCELLED, "Cancelled. Nothing is set");
 }
 
+static int goal_ask_scripts(void *arg, const struct strv *scripts, struct err *err)
+{
+    static const struct choice answers[] = {
+        {.label = STR_INIT("Part of the work"), .detail = STR_INIT("the agent may change it")},
+        {.label = STR_INIT("Part of the check"),
+         .detail = STR_INIT("protected: a change must be accepted by you")},
+    };
+    CLEANUP(buf_release) struct buf title = BUF_INIT(4096);
+    struct pick p = {.look = PICK_LIST, .choices = answers, .count = ARRAY_LEN(answers)};
+    size_t chosen;
+
+    buf_adds(&title, "The check runs ");
+    for (size_t i = 0; i < scripts->len && i < 5; i++)
+        buf_addf(&title, "%s%s", i ? ", " : "", scripts->ptr[i]);
+    if (scripts->len > 5)
+        buf_addf(&title, " and %zu more", scripts->len - 5);
+    buf_adds(&title, scripts->len > 1 ? ". Which are they?" : ". Which is it?");
+    p.title = buf_str(&title);
+    return slash_pick(arg, &p, &chosen, err) < 0 ? -1 : (int)chosen;
+}
+
 static int goal_run_read(struct slash_call *call, struct goal_argument *what, struct err *err)
 {
     struct goal_answer answer = GOAL_ANSWER_INIT;
@@ -198,6 +155,7 @@ static int goal_run_read(struct slash_call *call, struct goal_argument *what, st
     int rc;
 
     answer.ask_check = call->front ? goal_ask_check : NULL;
+    answer.ask_scripts = call->front ? goal_ask_scripts : NULL;
     answer.arg = call;
     rc = goal_do(host_goal(call->host), what, via, call->cancel, &answer, err);
     if (rc == 0) {
@@ -225,8 +183,6 @@ static int goal_run(struct slash_call *call, struct err *err)
     if (call->front && goal_is_begun_by(what.verb) && goal_ask_trust(call, err) < 0)
         return -1;
     if (call->front && what.verb == GOAL_SET && goal_ask_replace(call, &what, err) < 0)
-        return -1;
-    if (call->front && what.verb == GOAL_SET && goal_ask_scripts(call, &what, err) < 0)
         return -1;
     if (call->front && what.verb == GOAL_EDIT && !what.text.len &&
         goal_ask_edit(call, &what, err) < 0)

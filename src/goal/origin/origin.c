@@ -352,6 +352,20 @@ int origin_take(const struct origin_spec *spec, struct cancel *cancel, struct or
     return 0;
 }
 
+void origin_scripts(const struct origin *o, struct strv *ret)
+{
+    VEC_EACH(&o->checks, c) {
+        for (size_t i = 0; i < c->trace.ran.len; i++) {
+            struct str path = str_of(c->trace.ran.ptr[i]);
+            const struct inventory_entry *e = inventory_find(&o->files, path);
+
+            if (e && e->flags & INVENTORY_TREE && !(e->flags & INVENTORY_PROTECTED) &&
+                !strv_has(ret, path))
+                strv_add(ret, path);
+        }
+    }
+}
+
 int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, struct strv *ret_notes,
                    struct err *err)
 {

@@ -95,6 +95,8 @@ const struct origin_check *origin_check_of(const struct origin *o, struct str co
 int origin_protect(struct origin *o, struct str glob, struct cancel *cancel, struct strv *ret_notes,
                    struct err *err);
 size_t origin_count(const struct origin *o); /* protected files */
+/* Scripts and programs of the work that a check ran at first: not protected. */
+void origin_scripts(const struct origin *o, struct strv *ret);
 void origin_names(const struct origin *o, size_t max, struct strv *ret);
 /* Whether --keep names the path. */
 bool origin_keeps(const struct origin *o, struct str path);
