@@ -118,8 +118,50 @@ static void case_agent_asks(void)
     leave(&w);
 }
 
+/* Whoever quits while one works is asked; the session stays, or it ends with the agent. */
+static void case_agent_left(void)
+{
+    struct window w;
+
+    start_background(&w);
+    window_type(&w, CTRL_D);
+    window_until_shown(&w, "Agents still work in the background");
+    window_settle(&w, 400);
+    window_type(&w, ESC);
+    until_idle(&w);
+    window_type(&w, "/exit" ENTER);
+    window_until_shown(&w, "1 agent still works in the background");
+    window_settle(&w, 400);
+    window_type(&w, DOWN ENTER);
+    CHECK(window_end(&w) == 0, "exit code");
+    window_close(&w);
+}
+
+/* Ctrl-B: an agent that the turn waits for works on, and the turn goes on. */
+static void case_agent_sent(void)
+{
+    struct window w;
+
+    start_held(&w,
+               "step\n  if-prompt \"find hooks\"\n  text Looking around.\n  " WAITS
+               "step\n  if-prompt \"go\"\n  call Agent {\"description\": \"Look for hooks\","
+               " \"prompt\": \"find hooks\", \"name\": \"scout\"}\n"
+               "step\n  if-result \"You will be notified\"\n  text It runs.\n"
+               "step\n  sticky\n  text Found them.\n",
+               "{" MAY_WAIT "}");
+    window_type(&w, "go" ENTER);
+    window_until_shown(&w, "○ scout");
+    window_type(&w, CTRL_B);
+    window_until(&w, "It runs.");
+    let_go(&w);
+    window_until(&w, "hooks\" finished");
+    until_idle(&w);
+    leave(&w);
+}
+
 const struct person_case person_agents[] = {
     {"agent-viewed", case_agent_viewed},     {"agent-stopped", case_agent_stopped},
     {"agents-stopped", case_agents_stopped}, {"agent-listed", case_agent_listed},
-    {"agent-asks", case_agent_asks},         {NULL, NULL},
+    {"agent-asks", case_agent_asks},         {"agent-left", case_agent_left},
+    {"agent-sent", case_agent_sent},         {NULL, NULL},
 };
