@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "store/store.h"
 #include "sync/thread.h"
 
 #define SQLITE_LIBRARY "libsqlite3.so.0"
@@ -50,4 +51,12 @@ int sqlite_table_load(struct err *err)
         loaded = true;
     lock_give(&load_lock);
     return r;
+}
+
+int store_library(struct str *ret, struct err *err)
+{
+    if (sqlite_table_load(err) < 0)
+        return -1;
+    *ret = str_of(sqlite.libversion());
+    return 0;
 }

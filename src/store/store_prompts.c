@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 struct prompt_add {
     const struct store_prompt *prompt;

@@ -3,7 +3,7 @@
  */
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 #define COLUMNS_OF_PROJECT                                                                         \
     "id, title, ai_title, cwd, branch, first_prompt, created_ms, last_ms, messages, cost_usd, "    \

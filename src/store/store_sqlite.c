@@ -1,277 +1,209 @@
 /*
- * The store on SQLite: opening, format, transactions.
+ * The backend on SQLite (backend.h).
  *
- * SQLite never waits. A transaction on a busy database fails at once, is rolled back and retried by
- * store_run(), which waits with a cancel and lets other threads run. A writer announces itself at
- * the start (BEGIN IMMEDIATE), so that it never has to give up in the middle. Threads take turns on
- * one connection (store_enter()).
+ * SQLite never waits here: it has no busy handler, and a transaction on a busy database fails at
+ * once. A writer announces itself at the start (BEGIN IMMEDIATE), so that it never has to give up
+ * in the middle.
  */
-#include "store/store_sqlite.h"
+#include "store/backend.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/disk.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/id.h"
-#include "base/log.h"
-#include "base/secret.h"
-#include "base/strv.h"
-#include "store/goals/store_goal_guard.h"
+#include "base/mem.h"
 #include "store/sqlite_table.h"
 #include "store/store_format.h"
-#include "sync/cancel.h"
-#include "sync/thread.h"
 
-#define STORE_FIRST_PAUSE_MS 1
-#define STORE_LONGEST_PAUSE_MS 64
-#define STORE_FRESH_STARTS 2 /* of a damaged file, per call */
-
-struct store_watch {
-    enum store_key key;
-    store_watch_fn fn;
-    void *arg;
-};
-
-struct kept {
-    const char *sql; /* its address counts */
-    sqlite3_stmt *statement;
-};
-
-struct store {
-    char *name; /* the path that was asked for */
-    char *path; /* where it is; NULL: in memory */
-    int users;  /* of a shared one; guarded by the lock of those */
-    struct gate gate;
-    bool busy; /* the thread that set it owns the following fields */
+struct sqlite_db {
+    char *path; /* NULL: in memory */
     sqlite3 *db;
-    ino_t inode;           /* of the file that db is */
-    VEC(struct kept) kept; /* statements of db */
-    int code;              /* SQLite's, of the last failure */
-    bool unchanged;        /* the running function reported no change */
-    struct goal_guards *guards;
-    struct strv warnings;
-    VEC(struct store_watch *) watches;
+    ino_t inode; /* of the file that db is, or was */
+    int code;    /* SQLite's, of the last failure */
 };
 
-/* ---- One thread at a time, without holding a lock during system calls ---- */
-
-void store_enter(struct store *s)
+static int db_fail(struct sqlite_db *d, int code, struct err *err)
 {
-    gate_take(&s->gate);
-    while (s->busy)
-        gate_wait(&s->gate, /*deadline_ms=*/-1);
-    s->busy = true;
-    gate_give(&s->gate);
+    d->code = code & 0xff; /* without the details of the extended one */
+    return err_set(err, ERR_IO, "state.db: %s", d->db ? sqlite.errmsg(d->db) : "out of memory");
 }
 
-void store_leave(struct store *s)
+static int db_exec(struct sqlite_db *d, const char *sql, struct err *err)
 {
-    gate_take(&s->gate);
-    s->busy = false;
-    gate_wake(&s->gate);
-    gate_give(&s->gate);
+    int code = sqlite.exec(d->db, sql, NULL, NULL, NULL);
+
+    return code == SQLITE_OK ? 0 : db_fail(d, code, err);
 }
 
-/* ---- SQLite's errors ---- */
-
-static int store_fail(struct store *s, int code, struct err *err)
+static enum store_trouble db_trouble(void *db)
 {
-    s->code = code & 0xff; /* without the details of the extended one */
-    return err_set(err, ERR_IO, "state.db: %s", s->db ? sqlite.errmsg(s->db) : "out of memory");
-}
-
-static bool store_is_busy(const struct store *s)
-{
-    return s->code == SQLITE_BUSY || s->code == SQLITE_LOCKED || s->code == SQLITE_PROTOCOL;
-}
-
-/* While this process holds a goal, missing tables or rejected rows are caused by another program,
- * since our own statements do not fail by themselves. */
-static bool store_is_damaged(const struct store *s)
-{
-    return s->code == SQLITE_CORRUPT || s->code == SQLITE_NOTADB ||
-           (s->guards && (s->code == SQLITE_ERROR || s->code == SQLITE_CONSTRAINT));
-}
-
-static int store_exec(struct store *s, const char *sql, struct err *err)
-{
-    int code = sqlite.exec(s->db, sql, NULL, NULL, NULL);
-
-    return code == SQLITE_OK ? 0 : store_fail(s, code, err);
-}
-
-int query_make(struct query *q, struct store *s, const char *sql, struct err *err)
-{
-    int code;
-
-    *q = (struct query){.store = s};
-    code = sqlite.prepare_v2(s->db, sql, -1, &q->statement, NULL);
-    return code == SQLITE_OK ? 0 : store_fail(s, code, err);
-}
-
-int query_keep(struct query *q, struct store *s, const char *sql, struct err *err)
-{
-    VEC_EACH(&s->kept, kept) {
-        if (kept->sql == sql) {
-            *q = (struct query){.store = s, .statement = kept->statement, .kept = true};
-            return 0;
-        }
+    switch (((struct sqlite_db *)db)->code) {
+    case SQLITE_OK:
+        return STORE_FINE;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return STORE_BUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return STORE_DAMAGED;
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+        return STORE_REJECTED;
+    default:
+        return STORE_UNUSABLE;
     }
-    if (query_make(q, s, sql, err) < 0)
-        return -1;
-    q->kept = true;
-    vec_push(&s->kept, ((struct kept){sql, q->statement}));
-    return 0;
 }
 
-void query_release(struct query *q)
+/* ---- Statements ---- */
+
+static int db_prepare(void *db, const char *sql, void **ret_statement, struct err *err)
 {
-    if (q->statement && q->kept)
-        sqlite.reset(q->statement); /* an open one would hold the transaction */
-    else if (q->statement)
-        sqlite.finalize(q->statement);
-    q->statement = NULL;
+    struct sqlite_db *d = db;
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite.prepare_v2(d->db, sql, -1, &statement, NULL);
+
+    *ret_statement = statement;
+    return code == SQLITE_OK ? 0 : db_fail(d, code, err);
 }
 
-void query_again(struct query *q)
+static void db_reset(void *statement)
 {
-    sqlite.reset(q->statement);
-    q->bound = 0;
+    sqlite.reset(statement);
 }
 
-void query_str(struct query *q, struct str s)
+static void db_finalize(void *statement)
 {
-    CLEANUP(buf_release) struct buf clean = BUF_INIT(BUF_NO_LIMIT);
-
-    if (!secret_is_in(s)) {
-        sqlite.bind_text(q->statement, ++q->bound, s.len ? s.ptr : "", (int)s.len, SQLITE_STATIC);
-        return;
-    }
-    buf_add(&clean, s);
-    secret_scrub(&clean);
-    sqlite.bind_text(q->statement, ++q->bound, clean.ptr, (int)clean.len, SQLITE_TRANSIENT);
+    sqlite.finalize(statement);
 }
 
-void query_opt(struct query *q, const struct str *s)
+static void db_bind_str(void *statement, int at, struct str s, bool copies)
 {
-    if (s)
-        query_str(q, *s);
-    else
-        sqlite.bind_null(q->statement, ++q->bound);
+    sqlite.bind_text(statement, at, s.len ? s.ptr : "", (int)s.len,
+                     copies ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
-void query_i64(struct query *q, int64_t n)
+static void db_bind_null(void *statement, int at)
 {
-    sqlite.bind_int64(q->statement, ++q->bound, n);
+    sqlite.bind_null(statement, at);
 }
 
-void query_double(struct query *q, double n)
+static void db_bind_i64(void *statement, int at, int64_t n)
 {
-    sqlite.bind_double(q->statement, ++q->bound, n);
+    sqlite.bind_int64(statement, at, n);
 }
 
-int query_step(struct query *q, struct err *err)
+static void db_bind_double(void *statement, int at, double n)
 {
-    int code = sqlite.step(q->statement);
+    sqlite.bind_double(statement, at, n);
+}
 
-    q->column = 0;
+static int db_step(void *db, void *statement, struct err *err)
+{
+    int code = sqlite.step(statement);
+
     if (code == SQLITE_ROW)
         return 1;
-    return code == SQLITE_DONE ? 0 : store_fail(q->store, code, err);
+    return code == SQLITE_DONE ? 0 : db_fail(db, code, err);
 }
 
-int query_do(struct query *q, struct err *err)
+static int db_changes(void *db)
 {
-    return query_step(q, err) < 0 ? -1 : 0;
+    return sqlite.changes(((struct sqlite_db *)db)->db);
 }
 
-int query_changes(struct query *q)
+static struct str db_column_str(void *statement, int column)
 {
-    return sqlite.changes(q->store->db);
+    const char *text = (const char *)sqlite.column_text(statement, column);
+
+    return str_make(text, (size_t)sqlite.column_bytes(statement, column));
 }
 
-struct str query_get_same(struct query *q, struct arena *arena, struct str last)
+static int64_t db_column_i64(void *statement, int column)
 {
-    int column = q->column++;
-    const char *text = (const char *)sqlite.column_text(q->statement, column);
-    struct str got = str_make(text, (size_t)sqlite.column_bytes(q->statement, column));
-
-    if (!got.len)
-        return STR("");
-    return str_eq(got, last) ? last : arena_str(arena, got);
+    return sqlite.column_int64(statement, column);
 }
 
-struct str query_get_str(struct query *q, struct arena *arena)
+static double db_column_double(void *statement, int column)
 {
-    return query_get_same(q, arena, /*last=*/STR(""));
-}
-
-int64_t query_get_i64(struct query *q)
-{
-    return sqlite.column_int64(q->statement, q->column++);
-}
-
-double query_get_double(struct query *q)
-{
-    return sqlite.column_double(q->statement, q->column++);
+    return sqlite.column_double(statement, column);
 }
 
 /* ---- Opening ---- */
 
-static void store_close(struct store *s)
+static void *db_make(const char *path)
 {
-    VEC_EACH(&s->kept, kept) {
-        sqlite.finalize(kept->statement);
-    }
-    s->kept.len = 0;
-    if (s->db)
-        sqlite.close_v2(s->db);
-    s->db = NULL;
+    struct sqlite_db *d = mem_zalloc(sizeof(*d));
+
+    d->path = path ? mem_dup(path, strlen(path)) : NULL;
+    return d;
 }
 
-static int store_get_format(struct store *s, int64_t *ret, struct err *err)
+static void db_close(void *db)
 {
-    CLEANUP(query_release) struct query q = {0};
+    struct sqlite_db *d = db;
 
-    if (query_make(&q, s, "PRAGMA user_version", err) < 0 || query_step(&q, err) < 0)
-        return -1;
-    *ret = query_get_i64(&q);
-    return 0;
+    if (d->db)
+        sqlite.close_v2(d->db);
+    d->db = NULL;
+}
+
+static void db_free(void *db)
+{
+    struct sqlite_db *d = db;
+
+    db_close(d);
+    mem_freep(&d->path);
+    mem_freep(&d);
+}
+
+static int db_get_format(struct sqlite_db *d, int64_t *ret, struct err *err)
+{
+    void *statement;
+    int rc = db_prepare(d, "PRAGMA user_version", &statement, err);
+
+    if (rc == 0)
+        rc = db_step(d, statement, err);
+    if (rc > 0)
+        *ret = db_column_i64(statement, 0);
+    db_finalize(statement);
+    return rc < 0 ? -1 : 0;
 }
 
 /* Several processes may do this at once; the first one wins. */
-static int store_bring_up(struct store *s, struct err *err)
+static int db_bring_up(struct sqlite_db *d, struct err *err)
 {
-    int64_t format;
+    int64_t format = 0;
 
-    if (store_exec(s, "PRAGMA journal_mode=WAL", err) < 0 || store_exec(s, "BEGIN IMMEDIATE", err))
+    if (db_exec(d, "PRAGMA journal_mode=WAL", err) < 0 || db_exec(d, "BEGIN IMMEDIATE", err))
         return -1;
-    if (store_get_format(s, &format, err) < 0)
+    if (db_get_format(d, &format, err) < 0)
         return -1;
     for (; format < store_format_count; format++) {
         CLEANUP(buf_release) struct buf sql = BUF_INIT(16384);
 
         buf_adds(&sql, store_formats[format]);
         buf_addf(&sql, "PRAGMA user_version=%lld", (long long)format + 1);
-        if (store_exec(s, buf_cstr(&sql), err) < 0)
+        if (db_exec(d, buf_cstr(&sql), err) < 0)
             return -1;
     }
-    return store_exec(s, "COMMIT", err);
+    return db_exec(d, "COMMIT", err);
 }
 
 /* ERR_UNSUPPORTED: written by a newer tenax. */
-static int store_check_format(struct store *s, struct err *err)
+static int db_check_format(struct sqlite_db *d, struct err *err)
 {
-    int64_t format;
+    int64_t format = 0;
 
-    if (store_get_format(s, &format, err) < 0)
+    if (db_get_format(d, &format, err) < 0)
         return -1;
     if (format < 0)
         return err_set(err, ERR_UNSUPPORTED, "it is not tenax's (format %lld)", (long long)format);
@@ -279,332 +211,87 @@ static int store_check_format(struct store *s, struct err *err)
         return err_set(err, ERR_UNSUPPORTED,
                        "a newer tenax wrote it (format %lld; this one knows %lld)",
                        (long long)format, (long long)store_format_count);
-    if (format < store_format_count && store_bring_up(s, err) < 0)
+    if (format < store_format_count && db_bring_up(d, err) < 0)
         return -1;
     /* Survives kill -9; a power failure may lose the last moments, which no transcript depends on.
      */
-    return store_exec(s,
-                      "PRAGMA synchronous=NORMAL;"
-                      "PRAGMA journal_size_limit=4194304;"
-                      "PRAGMA cache_size=-128", /* KB: we read in one go, and once */
-                      err);
+    return db_exec(d,
+                   "PRAGMA synchronous=NORMAL;"
+                   "PRAGMA journal_size_limit=4194304;"
+                   "PRAGMA cache_size=-128", /* KB: we read in one go, and once */
+                   err);
 }
 
 /* Creates the file with our mode before SQLite does. Only if it is new: closing a descriptor of a
  * database that this process has open would release its locks. */
-static void store_make_file(const char *path)
+static void make_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     fd_closep(&fd);
 }
 
-static int store_connect(struct store *s, struct err *err)
+static int db_open(void *db, struct err *err)
 {
-    const char *path = s->path ? s->path : ":memory:";
+    struct sqlite_db *d = db;
     struct stat st = {0};
     int code;
 
-    if (s->path)
-        store_make_file(s->path);
-    code = sqlite.open_v2(path, &s->db,
+    d->code = SQLITE_OK;
+    if (d->path)
+        make_file(d->path);
+    code = sqlite.open_v2(d->path ? d->path : ":memory:", &d->db,
                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
-        return store_fail(s, code, err);
-    sqlite.extended_result_codes(s->db, 1);
+        return db_fail(d, code, err);
+    sqlite.extended_result_codes(d->db, 1);
     /* A trigger or a view that another program has put there would change what we write. */
-    (void)sqlite.db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    (void)sqlite.db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    if (sqlite.db_readonly(s->db, "main") == 1) {
-        s->code = SQLITE_READONLY;
+    (void)sqlite.db_config(d->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite.db_config(d->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    if (sqlite.db_readonly(d->db, "main") == 1) {
+        d->code = SQLITE_READONLY;
         return err_set(err, ERR_IO, "it cannot be written");
     }
-    if (s->path && stat(s->path, &st) == 0)
-        s->inode = st.st_ino;
-    return store_check_format(s, err);
+    if (d->path && stat(d->path, &st) == 0)
+        d->inode = st.st_ino;
+    return db_check_format(d, err);
 }
 
-/* Moves the file aside, with its journal files, unless another process already did. */
-static void store_move_aside(struct store *s, const struct err *why)
+static bool db_is_replaced(void *db)
+{
+    const struct sqlite_db *d = db;
+    struct stat st;
+
+    return d->path && (stat(d->path, &st) < 0 || st.st_ino != d->inode);
+}
+
+static bool db_set_aside(void *db, struct buf *ret_name)
 {
     static const char *const parts[] = {"", "-wal", "-shm"};
-    CLEANUP(buf_release) struct buf to = BUF_INIT(BUF_NO_LIMIT);
-    struct stat st;
+    const struct sqlite_db *d = db;
     char when[25];
 
-    if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
-        return;
+    if (db_is_replaced(db))
+        return false;
     clock_iso(clock_wall_ms(), when);
-    buf_addf(&to, "%s.damaged-%.10s-%08x", s->path, when, (unsigned)id_random());
+    buf_addf(ret_name, "%s.damaged-%.10s-%08x", d->path, when, (unsigned)id_random());
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         CLEANUP(buf_release) struct buf part = BUF_INIT(BUF_NO_LIMIT);
         CLEANUP(buf_release) struct buf part_to = BUF_INIT(BUF_NO_LIMIT);
 
-        buf_addf(&part, "%s%s", s->path, parts[i]);
-        buf_addf(&part_to, "%s%s", buf_cstr(&to), parts[i]);
+        buf_addf(&part, "%s%s", d->path, parts[i]);
+        buf_addf(&part_to, "%s%s", buf_cstr(ret_name), parts[i]);
         (void)rename(buf_cstr(&part), buf_cstr(&part_to));
     }
-    strv_addf(&s->warnings,
-              "'%s' is damaged (%s) and was moved to '%s'; sessions are listed anew from their "
-              "files, trusted folders and typed prompts are forgotten, goals are known from their "
-              "transcripts alone",
-              s->path, why->text, buf_cstr(&to));
+    return true;
 }
 
-static int store_use_memory(struct store *s, const struct err *why, struct err *err)
-{
-    strv_addf(&s->warnings,
-              "'%s' is not used: %s; sessions are kept as always, but trust, earlier prompts "
-              "and the figures of goals are forgotten when this process ends",
-              s->path, why->text);
-    mem_freep(&s->path);
-    return store_connect(s, err);
-}
-
-/* One attempt. Fails only if another attempt makes sense, or none does. */
-static int store_connect_somehow(struct store *s, struct err *err)
-{
-    struct err why = {0};
-
-    s->code = SQLITE_OK;
-    if (store_connect(s, &why) == 0)
-        return 0;
-    log_debug("store", "cannot use the database: %s", why.text);
-    store_close(s);
-    if (!s->path || store_is_busy(s) || store_is_damaged(s)) {
-        if (err)
-            *err = why;
-        return -1;
-    }
-    return store_use_memory(s, &why, err);
-}
-
-/* ---- Transactions ---- */
-
-/* If the file was replaced or removed while open, uses the one that is at the path now. */
-static void store_follow(struct store *s)
-{
-    struct stat st = {0};
-
-    if (!s->db || !s->path)
-        return;
-    if (stat(s->path, &st) < 0 || st.st_ino != s->inode)
-        store_close(s);
-}
-
-static int store_try(struct store *s, enum store_access access, store_work_fn fn, void *arg,
-                     struct err *err)
-{
-    int rc;
-
-    s->code = SQLITE_OK;
-    s->unchanged = false;
-    store_follow(s);
-    if (!s->db && store_connect_somehow(s, err) < 0)
-        return -1;
-    if (!fn)
-        return 0;
-    if (store_exec(s, access == STORE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", err) < 0)
-        return -1;
-    rc = fn(s, arg, err);
-    if (access == STORE_WRITE)
-        disk_commit_begins();
-    if (rc >= 0 && store_exec(s, "COMMIT", err) < 0)
-        rc = -1;
-    if (access == STORE_WRITE)
-        disk_commit_ends();
-    if (rc < 0)
-        (void)sqlite.exec(s->db, "ROLLBACK", NULL, NULL, NULL); /* may have happened already */
-    goal_guards_settle(s->guards, rc >= 0);
-    return rc;
-}
-
-static void store_tell(struct store *s, enum store_key changed)
-{
-    VEC_EACH(&s->watches, it) {
-        if ((*it)->key == changed)
-            (*it)->fn((*it)->arg, changed);
-    }
-}
-
-struct goal_guards **store_guards(struct store *s)
-{
-    return &s->guards;
-}
-
-void store_unchanged(struct store *s)
-{
-    s->unchanged = true;
-}
-
-/* Returns 1 after moving a damaged file aside; -1 for any other error but "busy", which is final.
- */
-static int store_recover(struct store *s, int *starts, const struct err *why)
-{
-    if (store_is_busy(s))
-        return 0;
-    if (!store_is_damaged(s) || !s->path || (*starts)++ >= STORE_FRESH_STARTS)
-        return -1;
-    store_close(s);
-    store_move_aside(s, why);
-    return 1;
-}
-
-int store_run(struct store *s, enum store_access access, enum store_key changed, store_work_fn fn,
-              void *arg, struct cancel *cancel, struct err *err)
-{
-    return store_run_for(s, access, changed, fn, arg, STORE_PATIENCE_MS, cancel, err);
-}
-
-int store_run_for(struct store *s, enum store_access access, enum store_key changed,
-                  store_work_fn fn, void *arg, int64_t patience_ms, struct cancel *cancel,
-                  struct err *err)
-{
-    int64_t give_up_ms = clock_mono_ms() + patience_ms;
-    int64_t pause_ms = STORE_FIRST_PAUSE_MS;
-    int starts = 0;
-
-    for (;;) {
-        struct err why = {0};
-        int again;
-        int rc;
-
-        if (cancel_check(cancel, err) < 0)
-            return -1;
-        store_enter(s);
-        rc = store_try(s, access, fn, arg, &why);
-        if (rc >= 0 && !s->unchanged)
-            store_tell(s, changed);
-        again = rc < 0 ? store_recover(s, &starts, &why) : 0;
-        store_leave(s);
-        if (rc >= 0)
-            return rc;
-        if (again < 0) {
-            if (err)
-                *err = why;
-            return -1;
-        }
-        if (again > 0)
-            continue;
-        if (clock_mono_ms() >= give_up_ms)
-            return err_set(err, ERR_RETRY_LATER, "'%s' is in use by many processes at once",
-                           s->path ? s->path : "state.db");
-        /* Random, so that not all retry at the same time. */
-        if (cancel_wait(cancel, 1 + (int64_t)(id_random() % (uint64_t)pause_ms), err) < 0)
-            return -1;
-        if (pause_ms < STORE_LONGEST_PAUSE_MS)
-            pause_ms *= 2;
-    }
-}
-
-/* ---- The store itself ---- */
-
-static struct store *store_new(const char *home)
-{
-    struct store *s = mem_zalloc(sizeof(*s));
-
-    gate_init(&s->gate);
-    if (home) {
-        (void)file_mkdirs(home, 0700, NULL); /* if not, opening says why */
-        s->name = path_join(home, "state.db");
-        s->path = path_join(home, "state.db");
-    }
-    return s;
-}
-
-/* Takes s, and gives it to the caller once it is open. */
-static int store_begin(struct store *s, struct cancel *cancel, struct store **ret, struct err *err)
-{
-    if (store_run(s, STORE_READ, STORE_NOTHING, /*fn=*/NULL, NULL, cancel, err) < 0) {
-        store_free(s);
-        return -1;
-    }
-    *ret = s;
-    return 0;
-}
-
-int store_open(const char *backend, const char *home, struct cancel *cancel, struct store **ret,
-               struct err *err)
-{
-    bool in_memory = strcmp(backend, "memory") == 0;
-
-    if (!in_memory && strcmp(backend, "sqlite") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "there is no store '%s'", backend);
-    if (sqlite_table_load(err) < 0)
-        return -1;
-    return store_begin(store_new(in_memory ? NULL : home), cancel, ret, err);
-}
-
-/* ---- Shared connections ---- */
-
-static struct {
-    struct lock lock;
-    VEC(struct store *) list; /* one per home; each with its users */
-} shared = {.lock = LOCK_INIT};
-
-int store_shared(const char *home, struct cancel *cancel, struct store **ret, struct err *err)
-{
-    struct store *made, *s = NULL;
-
-    if (sqlite_table_load(err) < 0)
-        return -1;
-    made = store_new(home);
-    lock_take(&shared.lock);
-    VEC_EACH(&shared.list, it) {
-        if (strcmp((*it)->name, made->name) == 0)
-            s = *it;
-    }
-    if (!s) {
-        s = TAKE_PTR(made);
-        vec_push(&shared.list, s);
-    }
-    s->users++;
-    lock_give(&shared.lock);
-    store_free(made);
-    return store_begin(s, cancel, ret, err);
-}
-
-struct store *store_ref(struct store *s)
-{
-    lock_take(&shared.lock);
-    s->users++;
-    lock_give(&shared.lock);
-    return s;
-}
-
-/* False if others still use it. */
-static bool store_is_last(struct store *s)
-{
-    bool is_last = true;
-
-    lock_take(&shared.lock);
-    for (size_t i = 0; i < shared.list.len; i++) {
-        if (shared.list.ptr[i] != s)
-            continue;
-        is_last = --s->users == 0;
-        if (is_last)
-            shared.list.ptr[i] = shared.list.ptr[--shared.list.len];
-        break;
-    }
-    if (!shared.list.len)
-        vec_release(&shared.list);
-    lock_give(&shared.lock);
-    return is_last;
-}
-
-void store_sync(struct store *s)
+static void db_sync(const char *path)
 {
     CLEANUP(buf_release) struct buf log = BUF_INIT(BUF_NO_LIMIT);
-    CLEANUP(mem_freep) char *dir = NULL;
+    CLEANUP(mem_freep) char *dir = path_dirname(path);
 
-    store_enter(s);
-    if (s->path) {
-        buf_addf(&log, "%s-wal", s->path);
-        dir = path_dirname(s->path);
-    }
-    store_leave(s);
-    if (!dir)
-        return;
+    buf_addf(&log, "%s-wal", path);
     /* Of these two SQLite holds no locks that closing a descriptor would give up. */
     for (int i = 0; i < 2; i++) {
         CLEANUP(fd_closep)
@@ -615,65 +302,49 @@ void store_sync(struct store *s)
     }
 }
 
-int store_library(struct str *ret, struct err *err)
+/* ---- Transactions ---- */
+
+static int db_begin(void *db, bool writes, struct err *err)
 {
-    if (sqlite_table_load(err) < 0)
-        return -1;
-    *ret = str_of(sqlite.libversion());
-    return 0;
+    struct sqlite_db *d = db;
+
+    d->code = SQLITE_OK;
+    return db_exec(d, writes ? "BEGIN IMMEDIATE" : "BEGIN", err);
 }
 
-void store_free(struct store *s)
+static int db_commit(void *db, struct err *err)
 {
-    if (!s || !store_is_last(s))
-        return;
-    goal_guards_free(s->guards); /* may still write */
-    store_close(s);
-    VEC_EACH(&s->watches, it) {
-        free(*it);
-    }
-    vec_release(&s->watches);
-    vec_release(&s->kept);
-    strv_release(&s->warnings);
-    gate_release(&s->gate);
-    free(s->name);
-    free(s->path);
-    free(s);
+    return db_exec(db, "COMMIT", err);
 }
 
-void store_freep(struct store **s)
+static void db_rollback(void *db)
 {
-    store_free(*s);
+    (void)sqlite.exec(((struct sqlite_db *)db)->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-void store_warnings(struct store *s, struct strv *ret)
-{
-    store_enter(s);
-    strv_add_all(ret, &s->warnings);
-    strv_clear(&s->warnings);
-    store_leave(s);
-}
-
-struct store_watch *store_watch(struct store *s, enum store_key key, store_watch_fn fn, void *arg)
-{
-    struct store_watch *w = mem_zalloc(sizeof(*w));
-
-    *w = (struct store_watch){key, fn, arg};
-    store_enter(s);
-    vec_push(&s->watches, w);
-    store_leave(s);
-    return w;
-}
-
-void store_unwatch(struct store *s, struct store_watch *w)
-{
-    store_enter(s);
-    for (size_t i = 0; i < s->watches.len; i++) {
-        if (s->watches.ptr[i] == w) {
-            s->watches.ptr[i] = s->watches.ptr[--s->watches.len];
-            break;
-        }
-    }
-    store_leave(s);
-    free(w);
-}
+const struct store_backend store_sqlite = {
+    .load = sqlite_table_load,
+    .make = db_make,
+    .free = db_free,
+    .open = db_open,
+    .close = db_close,
+    .trouble = db_trouble,
+    .is_replaced = db_is_replaced,
+    .set_aside = db_set_aside,
+    .sync = db_sync,
+    .begin = db_begin,
+    .commit = db_commit,
+    .rollback = db_rollback,
+    .prepare = db_prepare,
+    .reset = db_reset,
+    .finalize = db_finalize,
+    .bind_str = db_bind_str,
+    .bind_null = db_bind_null,
+    .bind_i64 = db_bind_i64,
+    .bind_double = db_bind_double,
+    .step = db_step,
+    .changes = db_changes,
+    .column_str = db_column_str,
+    .column_i64 = db_column_i64,
+    .column_double = db_column_double,
+};

@@ -24,6 +24,8 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/strv.h"
+#include "store/backend.h"
+#include "store/query.h"
 #include "store/sqlite_table.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
@@ -344,12 +346,8 @@ static void conform_threads(struct store *s)
     vec_release(&got);
 }
 
-static void conform(const char *backend)
+static void conform_to(struct store *s)
 {
-    struct store *s;
-
-    empty_home();
-    s = open_store(backend);
     conform_sessions(s);
     conform_long_texts(s);
     conform_trust(s);
@@ -359,6 +357,12 @@ static void conform(const char *backend)
     conform_threads(s);
     expect_no_warnings(s);
     store_free(s);
+}
+
+static void conform(const char *backend)
+{
+    empty_home();
+    conform_to(open_store(backend));
 }
 
 static void test_sqlite(void **state)
@@ -371,6 +375,96 @@ static void test_memory(void **state)
 {
     (void)state;
     conform("memory");
+}
+
+/* A backend that forwards to SQLite, counts, and is busy every other time. */
+static struct {
+    int begins, busy, commits, rollbacks, steps;
+    int statements; /* that are not finalized */
+    int databases;  /* that are not freed */
+    bool is_busy;
+} counted;
+
+static void *counted_make(const char *path)
+{
+    counted.databases++;
+    return store_sqlite.make(path);
+}
+
+static void counted_free(void *db)
+{
+    counted.databases--;
+    store_sqlite.free(db);
+}
+
+static enum store_trouble counted_trouble(void *db)
+{
+    return counted.is_busy ? STORE_BUSY : store_sqlite.trouble(db);
+}
+
+static int counted_begin(void *db, bool writes, struct err *err)
+{
+    counted.is_busy = ++counted.begins % 2;
+    counted.busy += counted.is_busy;
+    if (counted.is_busy)
+        return err_set(err, ERR_RETRY_LATER, "another process has it");
+    return store_sqlite.begin(db, writes, err);
+}
+
+static int counted_commit(void *db, struct err *err)
+{
+    counted.commits++;
+    return store_sqlite.commit(db, err);
+}
+
+static void counted_rollback(void *db)
+{
+    counted.rollbacks++;
+    store_sqlite.rollback(db);
+}
+
+static int counted_prepare(void *db, const char *sql, void **ret_statement, struct err *err)
+{
+    counted.statements++;
+    return store_sqlite.prepare(db, sql, ret_statement, err);
+}
+
+static void counted_finalize(void *statement)
+{
+    counted.statements--;
+    store_sqlite.finalize(statement);
+}
+
+static int counted_step(void *db, void *statement, struct err *err)
+{
+    counted.steps++;
+    return store_sqlite.step(db, statement, err);
+}
+
+/* The store sees its database through the table of functions alone. */
+static void test_backend(void **state)
+{
+    struct store_backend backend = store_sqlite;
+    struct store *s = NULL;
+
+    (void)state;
+    backend.make = counted_make;
+    backend.free = counted_free;
+    backend.trouble = counted_trouble;
+    backend.begin = counted_begin;
+    backend.commit = counted_commit;
+    backend.rollback = counted_rollback;
+    backend.prepare = counted_prepare;
+    backend.finalize = counted_finalize;
+    backend.step = counted_step;
+    empty_home();
+    OK(store_open_on(&backend, home, NULL, &s, err));
+    conform_to(s);
+    assert_true(counted.steps > counted.commits && counted.commits > 100);
+    assert_in_range(counted.begins, 2 * counted.busy - 1, 2 * counted.busy);
+    assert_int_equal(counted.begins - counted.busy, counted.commits + counted.rollbacks);
+    assert_int_equal(counted.statements, 0);
+    assert_int_equal(counted.databases, 0);
 }
 
 static void test_unknown_backend(void **state)
@@ -740,6 +834,7 @@ UNIT_TEST(store)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sqlite),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_backend),
         cmocka_unit_test(test_unknown_backend),
         cmocka_unit_test(test_kept_and_private),
         cmocka_unit_test(test_older_format),

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strv.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 struct trust_get {
     struct str dir;

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "store/goals/goal_check.h"
 #include "store/goals/store_goal_guard.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 int goal_event_insert(struct store *s, struct str thread, const struct goal_event *e,
                       struct err *err)

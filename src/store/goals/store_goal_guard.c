@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "store/goals/goal_check.h"
 #include "store/goals/store_goal_events.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 #include "sync/cancel.h"
 #include "sync/thread.h"
 

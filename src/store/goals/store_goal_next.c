@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "store/goals/goal_check.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 struct next_add {
     struct str thread;

@@ -15,7 +15,7 @@
 #include "store/goals/goal_rule.h"
 #include "store/goals/store_goal_events.h"
 #include "store/goals/store_goal_guard.h"
-#include "store/store_sqlite.h"
+#include "store/query.h"
 
 #define BIT(status) (1U << (status))
 

@@ -1,5 +1,6 @@
 /*
- * Shared by store_*.c: transactions with retries, and statements.
+ * Shared by store_*.c: transactions with retries, and statements. What lies below is a backend
+ * (backend.h); what lies above does not know which.
  *
  * SQL is limited to what both SQLite 3.35 and PostgreSQL 13 support: ON CONFLICT instead of INSERT
  * OR REPLACE, no scalar min() and max(), and parameters as "?" or as $1, $2, … in the order of
@@ -14,7 +15,11 @@
 #include "base/str.h"
 #include "store/store.h"
 
-struct sqlite3_stmt;
+struct store_backend;
+
+/* store_open() on this backend; home: NULL = in memory. */
+int store_open_on(const struct store_backend *backend, const char *home, struct cancel *cancel,
+                  struct store **ret, struct err *err);
 
 enum store_access {
     STORE_READ,
@@ -45,7 +50,7 @@ struct goal_guards **store_guards(struct store *s);
 /* A statement: prepared, its values bound in order, stepped; query_again() resets it. */
 struct query {
     struct store *store;
-    struct sqlite3_stmt *statement;
+    void *statement; /* the backend's */
     bool kept;
     int bound;
     int column;
