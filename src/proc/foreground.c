@@ -64,7 +64,7 @@ static void foreground_over(void)
     struct order *order = mem_zalloc(sizeof(*order));
 
     order->what = ORDER_GUESTS;
-    loop_send(order, /*to=*/NULL);
+    loop_send(order);
 }
 
 static void foreground_detach(const struct foreground *f, posix_spawn_file_actions_t *actions)

@@ -20,7 +20,6 @@
 #include "proc/child.h"
 #include "proc/descent.h"
 #include "proc/loop.h"
-#include "proc/reserve.h"
 #include "proc/zygote.h"
 
 #define JOB_WARDEN_PATIENCE_MS 5000           /* from KILLING until we take over from the warden */
@@ -143,33 +142,13 @@ static void job_order_warden(struct proc *p, int what, int signo)
     send(p->fds[JOB_WARDEN].fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void job_launch(struct proc *p, const struct reserve_warden *w)
-{
-    p->start_ms = loop_now_ms();
-    p->is_lent = true;
-    if (p->by_user)
-        descent_add(w->pid);
-    p->is_launched = reserve_launch(w, &p->launch);
-    p->warden = w->pid;
-    p->fds[JOB_WARDEN].fd = w->socket;
-}
-
-void job_drop_warden(struct proc *p)
-{
-    descent_remove(p->warden);
-    reserve_end(p->warden, p->fds[JOB_WARDEN].fd);
-    p->fds[JOB_WARDEN].fd = -1;
-}
-
 int job_open(struct proc *p, struct loop *loop, struct err *err)
 {
     p->next_ms = -1;
-    if (!p->is_launched) {
-        p->start_ms = loop_now_ms();
-        p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
-        if (p->by_user && p->warden > 0)
-            descent_add(p->warden);
-    }
+    p->start_ms = loop_now_ms();
+    p->warden = zygote_start_warden(loop_zygote(loop), &p->launch, &p->fds[JOB_WARDEN].fd, err);
+    if (p->by_user && p->warden > 0)
+        descent_add(p->warden);
     launch_close(&p->launch);
     if (p->warden < 0)
         return -1;
@@ -358,31 +337,10 @@ static void job_warden_gone(struct proc *p, struct loop *loop)
     }
 }
 
-/* The warden waits for the next job; true: it will get one, and this one is over. One that was
- * being ended may find an order of ours yet. */
-static bool job_give_back(struct proc *p, struct loop *loop)
-{
-    struct job_fd *f = &p->fds[JOB_WARDEN];
-    const struct reserve_warden w = {p->warden, f->fd, loop_orders(loop)};
-
-    descent_remove(p->warden);
-    loop_unwatch(loop,
-                 f); /* before: it may be taken at once, and then its mail is not for this job */
-    if (p->phase != JOB_RUNNING || !reserve_put(&w)) {
-        loop_watch(loop, f, EPOLLIN);
-        shutdown(f->fd, SHUT_WR); /* none comes: it ends */
-        return false;
-    }
-    f->fd = -1;
-    return true;
-}
-
 /* Nothing waits for the warden's own end, which takes longer than all the rest. */
-static void job_left(struct proc *p, struct loop *loop, bool stays)
+static void job_left(struct proc *p, struct loop *loop)
 {
-    bool is_back = stays && job_give_back(p, loop);
-
-    p->phase = is_back ? JOB_OVER : JOB_LEFT;
+    p->phase = JOB_LEFT;
     p->next_ms = loop_now_ms() + JOB_WARDEN_PATIENCE_MS;
     job_finish(p, loop);
 }
@@ -400,20 +358,20 @@ static void job_read_warden(struct proc *p, struct loop *loop)
         return;
     }
     switch (report.what) {
-    case WARDEN_READY: /* of one that was made for this job */
+    case WARDEN_READY:
         break;
     case WARDEN_STARTED:
         job_started(p, loop, report.a);
         break;
     case WARDEN_FAILED:
-        if (!p->started) /* else it is the next job that never came */
+        if (!p->started)
             job_not_started(p, report.a, report.b);
         break;
     default:
         if (p->started)
             job_leader_done(p, &report);
         if (p->started && report.alone)
-            job_left(p, loop, report.stays);
+            job_left(p, loop);
         break;
     }
 }

@@ -4,7 +4,7 @@
  *   RUNNING ──end──▶ ENDING (SIGTERM sent) ──grace──▶ KILLING ──▶ LEFT ──▶ OVER
  *
  * A job is LEFT when its warden reports that the leader is reaped and no other process is left;
- * then PROC_EXIT is sent. It is OVER when the warden has ended, too, or waits for another job. If
+ * then PROC_EXIT is sent. It is OVER when the warden has ended, too. If
  * the warden was killed, the job is STRAYING until the loop has ended the processes that we have
  * inherited.
  */
@@ -22,7 +22,6 @@
 #include "sync/thread.h"
 
 struct loop;
-struct reserve_warden;
 
 enum job_phase {
     JOB_RUNNING,
@@ -77,9 +76,7 @@ struct proc {
     int64_t timeout_ms;
     int64_t grace_ms;
     int64_t linger_ms;
-    bool by_user;     /* the spec's */
-    bool is_lent;     /* its warden was taken from the reserve, */
-    bool is_launched; /* and has received the launch */
+    bool by_user; /* the spec's */
 
     /* The loop's. */
     enum job_phase phase;
@@ -91,9 +88,9 @@ struct proc {
     struct buf dir;    /* the leader's final directory */
     enum proc_how how; /* valid when the leader is done or the job is being ended */
     int code;
-    pid_t warden;     /* written by the thread that took it from the reserve; else 0 until then */
-    int64_t start_ms; /* of a launched one: when it was launched */
-    int64_t next_ms;  /* when the phase changes by itself; -1 = never */
+    pid_t warden;
+    int64_t start_ms;
+    int64_t next_ms; /* when the phase changes by itself; -1 = never */
     size_t delivered;
     size_t dropped; /* bytes over max_output */
 };
@@ -107,12 +104,8 @@ bool job_was_read(struct proc *p, size_t bytes);
 /* Reports the result of the start to proc_start() or by mail; only the first call counts. */
 void job_settle(struct proc *p, const struct err *failure);
 
-/* On the thread that took the warden from the reserve, before the loop knows the job. */
-void job_launch(struct proc *p, const struct reserve_warden *w);
-
-/* Below: proc thread only. job_open() starts a warden, unless the job is launched; it and all
- * others move the job on, and the loop looks at its phase afterwards. */
-void job_drop_warden(struct proc *p); /* lent, but killed before it got the launch */
+/* Below: proc thread only. job_open() starts a warden; it and all others move the job on, and the
+ * loop looks at its phase afterwards. */
 int job_open(struct proc *p, struct loop *loop, struct err *err);
 void job_event(struct job_fd *f, struct loop *loop, uint32_t events);
 void job_keep(struct proc *p);

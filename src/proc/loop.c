@@ -21,7 +21,6 @@
 #include "proc/foreground.h"
 #include "proc/glance.h"
 #include "proc/job.h"
-#include "proc/reserve.h"
 #include "proc/tree.h"
 #include "proc/zygote.h"
 #include "sync/thread.h"
@@ -38,7 +37,6 @@ struct loop {
     int signals_fd; /* SIGCHLD: a warden was stopped (or ended, which its socket tells anyway), or a
                        guest has ended */
     bool stopping;
-    bool missed_stop;        /* maybe: of a warden that was lent, by a job we did not know yet */
     VEC(struct proc *) jobs; /* a reference each */
     int64_t strays_at_ms;    /* when to look for strays again; -1: there are none */
     int64_t strays_pause_ms;
@@ -70,11 +68,6 @@ char *loop_scratch(struct loop *loop)
 struct zygote *loop_zygote(struct loop *loop)
 {
     return &loop->zygote;
-}
-
-struct mailbox *loop_orders(struct loop *loop)
-{
-    return loop->orders;
 }
 
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events)
@@ -134,11 +127,8 @@ static void loop_open_job(struct loop *loop, struct proc *p)
     vec_push(&loop->jobs, p);
 }
 
-/* Of a job, or between two. */
 static bool loop_is_warden(struct loop *loop, pid_t pid)
 {
-    if (reserve_is(pid))
-        return true;
     VEC_EACH(&loop->jobs, job) {
         if ((*job)->warden == pid && (*job)->fds[JOB_WARDEN].fd >= 0)
             return true;
@@ -152,7 +142,7 @@ static bool loop_is_warden(struct loop *loop, pid_t pid)
  * as that lives; when it was killed, all is clear again once the strays are gone. */
 static bool loop_is_in_doubt(struct loop *loop)
 {
-    if (loop->strays_at_ms >= 0 || loop->zygote.lost_one || reserve_is_lent())
+    if (loop->strays_at_ms >= 0 || loop->zygote.lost_one)
         return true;
     VEC_EACH(&loop->jobs, job) {
         siginfo_t info = {0};
@@ -211,11 +201,9 @@ static bool loop_is_guest(struct loop *loop, const struct tree_proc *p)
 
 /* ---- Orders ---- */
 
-/* A job may stop its warden, and would then never report again. One that was lent may have been
- * stopped by a job that we do not know yet: it is checked again then. */
+/* A job may stop its warden, and would then never report again. */
 static void loop_wake_wardens(struct loop *loop)
 {
-    loop->missed_stop = reserve_is_lent();
     VEC_EACH(&loop->jobs, job) {
         siginfo_t info = {0};
 
@@ -235,31 +223,15 @@ static void loop_begin_stop(struct loop *loop)
     }
 }
 
-/* What runs already cannot be refused any more. */
-static void loop_obey_start(struct loop *loop, struct order *order)
-{
-    struct proc *p = order->proc;
-
-    if (p->is_lent && !p->is_launched)
-        job_drop_warden(p);
-    order->obeyed = p->is_launched || !loop->stopping;
-    if (order->obeyed)
-        loop_open_job(loop, p);
-    if (p->is_lent)
-        reserve_settle();
-    if (p->is_lent && loop->missed_stop)
-        loop_wake_wardens(loop);
-    if (p->is_launched && loop->stopping)
-        job_end(p, PROC_KILLED, LOOP_SHUTDOWN_GRACE_MS);
-}
-
 static void loop_obey(struct loop *loop, struct order *order)
 {
     struct proc *p = order->proc;
 
     switch (order->what) {
     case ORDER_START:
-        loop_obey_start(loop, order);
+        order->obeyed = !loop->stopping;
+        if (order->obeyed)
+            loop_open_job(loop, p);
         break;
     case ORDER_WRITE:
         job_write(p, loop, buf_str(&order->bytes));
@@ -428,7 +400,7 @@ static void loop_main(void *arg)
     struct epoll_event events[LOOP_EVENTS];
 
     zygote_init(&loop->zygote);
-    while (!loop->stopping || loop->jobs.len || !reserve_close(loop->orders)) {
+    while (!loop->stopping || loop->jobs.len) {
         int n = epoll_wait(loop->epoll_fd, events, LOOP_EVENTS, loop_patience(loop));
 
         for (int i = 0; i < n; i++) {
@@ -505,20 +477,20 @@ int loop_start(struct err *err)
     return rc;
 }
 
-void loop_send(struct order *order, struct mailbox *to)
+void loop_send(struct order *order)
 {
-    struct mailbox *running = NULL;
+    struct mailbox *to = NULL;
 
     order->mail.kind = &order_kind;
     lock_take(&loop_lock);
-    if (!to && loop_running)
-        to = running = mailbox_ref(loop_running->orders);
+    if (loop_running)
+        to = mailbox_ref(loop_running->orders);
     lock_give(&loop_lock);
     if (to)
         mailbox_send(to, &order->mail);
     else
         mail_free(&order->mail);
-    mailbox_unref(running);
+    mailbox_unref(to);
 }
 
 /* It counts as running until it has ended, so that new jobs are refused: a second loop beside it

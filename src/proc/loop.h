@@ -43,16 +43,14 @@ struct order {
 };
 
 int loop_start(struct err *err); /* does nothing when it runs */
-/* Takes the order. to: the loop of a warden from the reserve; NULL = the running loop; if there is
- * none, the order is freed. */
-void loop_send(struct order *order, struct mailbox *to);
+/* Takes the order; frees it if no loop runs. */
+void loop_send(struct order *order);
 void loop_stop(void);
 
 /* Below: proc thread only. */
 #define LOOP_READ_BYTES ((size_t)64 * 1024)
 char *loop_scratch(struct loop *loop); /* LOOP_READ_BYTES, for the caller until it returns */
 struct zygote *loop_zygote(struct loop *loop);
-struct mailbox *loop_orders(struct loop *loop);
 int64_t loop_now_ms(void); /* real time, also under a virtual clock */
 void loop_watch(struct loop *loop, struct job_fd *f, uint32_t events); /* adds or changes */
 void loop_unwatch(struct loop *loop, struct job_fd *f); /* a hangup is not reported, either */

@@ -8,7 +8,6 @@
 #include "proc/confine.h"
 #include "proc/job.h"
 #include "proc/loop.h"
-#include "proc/reserve.h"
 #include "sync/cancel.h"
 #include "sync/wait.h"
 
@@ -34,7 +33,7 @@ static void proc_order(struct proc *p, enum order_what what, int a, int b, struc
     order->b = b;
     buf_init(&order->bytes, bytes.len);
     buf_add(&order->bytes, bytes);
-    loop_send(order, /*to=*/NULL);
+    loop_send(order);
 }
 
 static void proc_mail_free(struct mail *m)
@@ -82,18 +81,6 @@ static int proc_check_spec(const struct proc_spec *spec, struct err *err)
     return confine_check(spec->confine, err);
 }
 
-/* By a warden that waits, here and now; else the proc thread finds one. */
-static void proc_begin(struct proc *p)
-{
-    struct order *order = proc_order_new(p, ORDER_START);
-    struct reserve_warden w = {0};
-
-    if (!p->launch.confined && reserve_take(&w))
-        job_launch(p, &w);
-    loop_send(order, w.orders);
-    mailbox_unref(w.orders);
-}
-
 static void proc_wait_settled(struct proc *p)
 {
     wait_point(WAIT_CHILD, /*cancel=*/NULL);
@@ -119,7 +106,7 @@ struct proc *proc_start(const struct proc_spec *spec, struct mailbox *to, struct
     p->fds[JOB_OUT].fd = ends.out;
     p->fds[JOB_ERR].fd = ends.err;
 
-    proc_begin(p);
+    loop_send(proc_order_new(p, ORDER_START));
     if (!p->at_once)
         proc_wait_settled(p);
     if (!p->at_once && p->failure.code) {

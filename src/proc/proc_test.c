@@ -194,18 +194,9 @@ static int count_children(void)
     return n;
 }
 
-/* A launch that is so long that no warden comes back from it: the zygote makes them all. */
-static const char *long_argument(void)
-{
-    static char text[20000];
-
-    memset(text, 'x', sizeof(text) - 1);
-    return text;
-}
-
 static void assert_hello(void)
 {
-    const char *argv[] = {"sh", "-c", "echo hello", long_argument(), NULL};
+    const char *argv[] = {"sh", "-c", "echo hello", NULL};
     struct proc_spec spec = {.argv = argv};
     struct proc_result r = {0};
     struct err err = {0};
@@ -231,8 +222,7 @@ static pid_t last_child(void)
     return found;
 }
 
-/* Only the zygote and the spare stay, when the last job did not give its warden back. A warden is
- * reaped a moment after PROC_EXIT, and the spare is
+/* Only the zygote and the spare stay. A warden is reaped a moment after PROC_EXIT, and the spare is
  * born when the zygote gets to it, in any order: so what one look says counts, and a second look
  * may find both of them. */
 static void wait_settled(void)
@@ -1102,7 +1092,6 @@ static void test_many_leave_nothing(void **state)
         if (i == 0)
             fds = count_fds(); /* the first warden's socket may still be among them */
     }
-    assert_hello(); /* takes one that came back */
     while (count_fds() > fds && clock_mono_ms() < until_ms)
         sched_yield();
     assert_true(count_fds() <= fds);
@@ -1137,7 +1126,7 @@ static void test_many_threads(void **state)
 /* ---- the zygote ---- */
 
 /* Its socket, and nothing that would keep a pipe or a terminal of ours open: neither the zygote,
- * once the spare is made, nor the spare, which has its signals and its folder, too. */
+ * once the spare is made, nor the spare, which has its signals, too. */
 static void test_zygote_holds_nothing(void **state)
 {
     int64_t until_ms = clock_mono_ms() + LONG_MS;
@@ -1149,7 +1138,7 @@ static void test_zygote_holds_nothing(void **state)
     while (count_children() < 3 && clock_mono_ms() < until_ms)
         sched_yield();
     wait_fds(find_zygote, 1);
-    wait_fds(last_child, 3);
+    wait_fds(last_child, 2);
     proc_close_input(w.proc);
     watch_over(&w);
     watch_release(&w);
@@ -1224,7 +1213,7 @@ static void test_zygote_hunted(void **state)
     CLEANUP(buf_release) struct buf ran = BUF_INIT(4096);
     CLEANUP(fd_closep) int fd = mkstemp(path);
     char letter[2] = "";
-    const char *argv[] = {"sh", "-c", "printf %s $1 >>$0", path, letter, long_argument(), NULL};
+    const char *argv[] = {"sh", "-c", "printf %s $1 >>$0", path, letter, NULL};
     struct proc_spec spec = {.argv = argv};
     struct thread *hunter;
     int failed = 0;
@@ -1259,63 +1248,41 @@ static void test_zygote_hunted(void **state)
     unlink(path);
 }
 
-/* ---- wardens that come back ---- */
+/* ---- one job after another ---- */
 
-/* What the script says, and by which warden. */
-static pid_t warden_of(struct proc_spec spec, const char *script, struct buf *ret_said)
+static void run_script(struct proc_spec spec, const char *script, struct buf *ret_said)
 {
-    CLEANUP(buf_release) struct buf text = BUF_INIT(4096);
     struct watch w;
-    pid_t warden;
 
-    buf_addf(&text, "echo $PPID; %s", script);
-    watch_start(&w, spec, buf_cstr(&text));
-    warden = watch_pid_in_line(&w, 0);
+    watch_start(&w, spec, script);
     watch_over(&w);
     if (ret_said) {
         buf_clear(ret_said);
-        buf_add(ret_said, str_from(buf_str(&w.out), str_chr(buf_str(&w.out), '\n') + 1));
+        buf_add(ret_said, buf_str(&w.out));
     }
     watch_release(&w);
-    return warden;
 }
 
-static void test_warden_comes_back(void **state)
-{
-    struct proc_spec plain = {.grace_ms = 30};
-    pid_t first = warden_of(plain, "true", NULL);
-
-    (void)state;
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(warden_of(plain, "exit 3", NULL), first);
-    assert_int_equal(warden_of(plain, "kill -9 $$", NULL), first);
-    /* It runs already when the proc thread learns of it, and may have done this by then. */
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(warden_of(plain, "kill -STOP $PPID", NULL), first);
-    assert_int_equal(warden_of(plain, "true", NULL), first);
-}
-
-/* Of where a job went and how it makes files the next one knows nothing. */
-static void test_warden_forgets(void **state)
+/* The next job does not notice where a job went and how it makes files. */
+static void test_jobs_share_nothing(void **state)
 {
     static const char look[] = "pwd -P; umask; ulimit -n; ls /proc/self/fd | wc -l; trap";
     struct proc_spec plain = {.grace_ms = 30};
     struct proc_spec moves = {.grace_ms = 30, .tell_dir = true};
     CLEANUP(buf_release) struct buf before = BUF_INIT(4096);
     CLEANUP(buf_release) struct buf after = BUF_INIT(4096);
-    pid_t first = warden_of(plain, look, &before);
 
     (void)state;
-    assert_int_equal(warden_of(moves, "cd /; umask 0777; ulimit -n 17", NULL), first);
-    assert_int_equal(warden_of(plain, look, &after), first);
+    run_script(plain, look, &before);
+    run_script(moves, "cd /; umask 0777; ulimit -n 17", NULL);
+    run_script(plain, look, &after);
     assert_string_equal(buf_cstr(&after), buf_cstr(&before));
-    assert_int_equal(warden_of(moves, look, &after), first);
+    run_script(moves, look, &after);
     assert_string_equal(buf_cstr(&after), buf_cstr(&before));
 }
 
-/* Whose doing a process is, says the job it comes from; a warden that goes on to the next job does
- * not take it along. */
-static void test_kin(void **state)
+/* Which job a process belongs to depends on the job it comes from. */
+static void test_descent(void **state)
 {
     static const char script[] = "sh -c 'echo $$; read x'; true";
     struct watch agents;
@@ -1341,25 +1308,6 @@ static void test_kin(void **state)
     assert_true(descent_is_agents(getpid()));
 }
 
-/* One that was not alone in the end, or was being ended, is not used again. */
-static void test_warden_does_not_come_back(void **state)
-{
-    struct proc_spec plain = {.grace_ms = 30};
-    pid_t first = warden_of(plain, "sleep 1000 &", NULL);
-    struct watch w;
-    pid_t second;
-
-    (void)state;
-    assert_int_not_equal(warden_of(plain, "true", NULL), first);
-    watch_start(&w, plain, "echo $PPID; read x; exec sleep 1000");
-    second = watch_pid_in_line(&w, 0);
-    proc_end(w.proc);
-    watch_over(&w);
-    watch_release(&w);
-    assert_int_not_equal(warden_of(plain, "true", NULL), second);
-    wait_gone(second);
-}
-
 /* The end of a job and a request to end it meet in any order; a request for the one never reaches
  * the next. */
 static void test_warden_ended_late(void **state)
@@ -1378,7 +1326,7 @@ static void test_warden_ended_late(void **state)
         proc_end(w.proc);
         watch_over(&w);
         watch_release(&w);
-        (void)warden_of((struct proc_spec){.grace_ms = 30}, "true", NULL);
+        run_script((struct proc_spec){.grace_ms = 30}, "true", NULL);
     }
 }
 
@@ -1397,15 +1345,14 @@ static void run_sleeper(void *arg)
     atomic_store(&sleeper_is_done, true);
 }
 
-/* A thread that starts a job launches it directly when a warden waits: also when the loop is about
- * to end, which then ends running jobs, and refuses the rest. */
-static void test_warden_taken_at_the_end(void **state)
+/* A loop that is about to end ends running jobs, and refuses the rest. */
+static void test_started_at_the_end(void **state)
 {
     (void)state;
     for (int i = 0; i < 100; i++) {
         struct thread *sleeper;
 
-        (void)warden_of((struct proc_spec){.grace_ms = 30}, "true", NULL); /* waits from now on */
+        run_script((struct proc_spec){.grace_ms = 30}, "true", NULL); /* a loop runs from now on */
         atomic_store(&sleeper_is_done, false);
         sleeper = thread_start("sleeper", run_sleeper, NULL, NULL);
         for (int k = 0; k < i; k++)
@@ -1416,25 +1363,6 @@ static void test_warden_taken_at_the_end(void **state)
         thread_join(sleeper);
         proc_shutdown(); /* of a loop that the sleeper itself has begun */
         assert_int_equal(count_children(), 0);
-    }
-}
-
-/* One that was killed while idle is replaced. */
-static void test_warden_killed_between(void **state)
-{
-    struct proc_spec plain = {.grace_ms = 30};
-
-    (void)state;
-    for (int i = 0; i < 20; i++) {
-        pid_t warden = warden_of(plain, "true", NULL);
-
-        assert_int_equal(kill(warden, i % 2 ? SIGKILL : SIGSTOP), 0);
-        if (i % 2)
-            wait_gone(warden);
-        if (i % 2)
-            assert_int_not_equal(warden_of(plain, "true", NULL), warden);
-        else
-            assert_int_equal(warden_of(plain, "true", NULL), warden);
     }
 }
 
@@ -1636,13 +1564,10 @@ UNIT_TEST(proc)
         cmocka_unit_test_setup_teardown(test_zygote_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zygote_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_zygote_hunted, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_forgets, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_kin, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_does_not_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_jobs_share_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_descent, setup, teardown),
         cmocka_unit_test_setup_teardown(test_warden_ended_late, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_killed_between, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_warden_taken_at_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_started_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),

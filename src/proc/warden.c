@@ -36,28 +36,17 @@
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
 #define WARDEN_SIGNALS 4
-#define WARDEN_HOME 5        /* where it was born; the root is given by its number */
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
 #define WARDEN_PAGE 4096
 
-/* What a job that shares it may change. */
-struct warden_place {
-    struct stat root;
-    mode_t mask;
-};
-
 struct warden {
-    struct warden_place place;
-    bool is_over; /* no process of the job is left, and the next one may come */
-
     pid_t leader;               /* 0 once reaped; in a PID namespace by its first process */
     pid_t group;                /* the leader's pid, for good */
     struct first_report *apart; /* of one that does not run in our memory; NULL: it does */
     pid_t first;                /* of a PID namespace, 0 once reaped; the leader is its child */
     int over; /* ends with the leader that is its child; -1: nothing to wait for */
     bool tell_dir;
-    bool is_last;                  /* what this job leaves us as is not fit for another */
     struct confine_image *confine; /* NULL: none */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
@@ -92,25 +81,6 @@ static void warden_report_failure(int stage, int sys)
     warden_report(&report);
 }
 
-static void warden_learn_place(struct warden_place *ret)
-{
-    ret->mask = umask(0);
-    umask(ret->mask);
-    if (stat("/", &ret->root) < 0)
-        ret->root.st_ino = 0; /* then no place is the same */
-}
-
-/* As it was before a job that shared it; false: it cannot be. In brackets because the macro of
- * base/banned.h guards the program's own directory. */
-static bool warden_restore_place(const struct warden_place *was)
-{
-    struct stat root;
-
-    umask(was->mask);
-    return (fchdir)(WARDEN_HOME) == 0 && stat("/", &root) == 0 && was->root.st_ino &&
-           root.st_ino == was->root.st_ino && root.st_dev == was->root.st_dev;
-}
-
 static void warden_close_stdio(void)
 {
     for (int fd = 0; fd < WARDEN_SOCKET; fd++)
@@ -123,20 +93,16 @@ static bool warden_place_fds(int socket)
 {
     sigset_t child;
     int signals;
-    int home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     /* Out of the way first: one may have the number that the other is to get. */
-    signals = fcntl(signals, F_DUPFD_CLOEXEC, WARDEN_HOME + 1);
-    socket = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_HOME + 1);
-    home = fcntl(home, F_DUPFD_CLOEXEC, WARDEN_HOME + 1); /* fails with it: a removed folder */
+    signals = fcntl(signals, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
+    socket = fcntl(socket, F_DUPFD_CLOEXEC, WARDEN_SIGNALS + 1);
     if (dup3(socket, WARDEN_SOCKET, O_CLOEXEC) < 0 || dup3(signals, WARDEN_SIGNALS, O_CLOEXEC) < 0)
         return false;
-    if (dup3(home, WARDEN_HOME, O_CLOEXEC) < 0)
-        close(WARDEN_HOME);
-    child_close_from(WARDEN_HOME + 1);
+    child_close_from(WARDEN_SIGNALS + 1);
     warden_close_stdio();
     return true;
 }
@@ -155,8 +121,7 @@ static bool warden_take_order(struct warden_order *ret)
     return true;
 }
 
-/* What can be done before it is known what the job is. That it failed shows when it is done again.
- * Other orders were for a job that was over when they came. */
+/* What can be done before the job is known. If it fails, the second attempt reports it. */
 static void warden_prepare(struct confine_ahead *ret)
 {
     struct warden_order order;
@@ -189,7 +154,6 @@ void warden_drop_fds(void)
 {
     close(WARDEN_SOCKET);
     close(WARDEN_SIGNALS);
-    close(WARDEN_HOME);
 }
 
 /* Until the leader has exec'ed, or failed to, which is when the pipe ends. Its exec is among the
@@ -261,7 +225,6 @@ static void warden_report_start(struct warden *w, const struct child_failure *fa
 {
     struct warden_report report = {.what = WARDEN_STARTED, .a = w->group};
 
-    w->is_last = w->is_last || failure->failed;
     if (failure->failed)
         warden_report_failure(failure->stage, failure->sys);
     else
@@ -279,9 +242,6 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
     w->tell_dir = plan->tell_dir;
-    /* A plan of a file stays mapped, and who was confined is so for good. */
-    w->is_last = plan->confine || (const char *)plan->argv < warden_room.plan ||
-                 (const char *)plan->argv >= warden_room.plan + sizeof(warden_room.plan);
     if (plan->tell_dir)
         flags |= CLONE_FS;
     w->confine = plan->confine;
@@ -317,9 +277,6 @@ static void warden_report_leader(struct warden *w, struct warden_report *report)
         observe_flush(w->confine);
     if (!w->first && w->tell_dir)
         warden_get_dir(report->dir);
-    w->is_over = report->alone && !w->is_last && !w->killing &&
-                 (!w->tell_dir || warden_restore_place(&w->place));
-    report->stays = w->is_over;
     warden_report(report);
 }
 
@@ -369,7 +326,7 @@ static void warden_reap(struct warden *w)
     report.alone = rc < 0 && errno == ECHILD;
     if (leader_ended)
         warden_report_leader(w, &report);
-    if (report.alone && !w->is_over)
+    if (report.alone)
         _exit(0);
 }
 
@@ -542,28 +499,11 @@ static void warden_report_ready(void)
     warden_report(&report);
 }
 
-/* One job, from its launch to its end; returns when another one may come. */
-static void warden_serve(struct warden *w)
-{
-    struct launch_plan plan;
-    struct confine_ahead ahead = CONFINE_AHEAD_INIT;
-
-    warden_prepare(&ahead);
-    *w = (struct warden){.place = w->place, .tree = w->tree, .over = -1};
-    if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
-        !warden_confine(&plan, &ahead) || warden_start_leader(w, &plan) < 0) {
-        warden_report_failure(CHILD_FORK, errno); /* not read by anything when we are not needed */
-        _exit(0);
-    }
-    if (w->confine && w->confine->is_stopped) /* already: nothing else would wake us */
-        warden_kill(w);
-    while (!w->is_over)
-        warden_step(w);
-}
-
 _Noreturn void warden_main(int socket)
 {
     struct warden w = {.over = -1};
+    struct confine_ahead ahead = CONFINE_AHEAD_INIT;
+    struct launch_plan plan;
     sigset_t all;
 
     setsid(); /* a signal to tenax's group, from a terminal say, is not for us */
@@ -574,9 +514,16 @@ _Noreturn void warden_main(int socket)
     if (!warden_place_fds(socket))
         _exit(1);
 
-    warden_learn_place(&w.place);
     warden_warm();
     warden_report_ready();
+    warden_prepare(&ahead);
+    if (launch_receive(WARDEN_SOCKET, warden_room.plan, &plan) < 0 ||
+        !warden_confine(&plan, &ahead) || warden_start_leader(&w, &plan) < 0) {
+        warden_report_failure(CHILD_FORK, errno); /* not read by anything when we are not needed */
+        _exit(0);
+    }
+    if (w.confine && w.confine->is_stopped) /* already: nothing else would wake us */
+        warden_kill(&w);
     for (;;)
-        warden_serve(&w);
+        warden_step(&w); /* exits when no process of the job is left */
 }

@@ -2,19 +2,17 @@
  * A warden: one small process per job, between tenax and the job's leader.
  *
  * It is created before there is a job for it (zygote.h), reports that it is ready, and waits for a
- * launch (launch.h), or ends if there is none. It may be asked to prepare for a sandboxed job. If
- * its job was not sandboxed and has left no processes or other traces, it waits for the next one.
+ * launch (launch.h), or ends if there is none. It may be asked to prepare for a sandboxed job.
  *
  * It is a child subreaper, so that all leftover processes of the job (after a double fork, setsid()
  * or with an empty environment) become children of this job's warden and of no other: the job of a
- * stray process is never guessed. It ends, or reports that it is alone, when it has no child left,
- * which proves that no process is left. When tenax dies, even by kill -9, its end of the socket
- * closes and the warden kills all processes below. A job that kills its own warden gains nothing:
- * tenax is a subreaper as well and kills the processes that it inherits (loop.c).
+ * stray process is never guessed. It ends when it has no child left, which proves that no process
+ * is left. When tenax dies, even by kill -9, its end of the socket closes and the warden kills all
+ * processes below. A job that kills its own warden gains nothing: tenax is a subreaper as well and
+ * kills the processes that it inherits (loop.c).
  *
  * The warden shares its working directory with the leader, so it knows the leader's final directory
- * (launch_plan.tell_dir) however the leader ends. Before the next job it returns to its original
- * directory and umask; if its root has changed, it ends.
+ * (launch_plan.tell_dir) however the leader ends.
  *
  * Both sides exchange packets over a SOCK_SEQPACKET pair.
  */
@@ -27,8 +25,7 @@ enum warden_report_what {
     WARDEN_READY,   /* for a launch */
     WARDEN_STARTED, /* a: pid of the leader, after its exec */
     WARDEN_FAILED,  /* a: enum child_stage, b: errno; the warden then ends */
-    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status. If alone, the warden ends,
-                       unless it stays */
+    WARDEN_LEADER,  /* the leader is reaped; a: si_code, b: si_status. If alone, the warden ends */
 };
 
 struct warden_report {
@@ -37,7 +34,6 @@ struct warden_report {
     int a;
     int b;
     bool alone;         /* LEADER: no other process is left */
-    bool stays;         /* LEADER: the warden waits for another launch */
     char dir[PATH_MAX]; /* LEADER: its final directory; "" unless tell_dir. Only the used part is
                            sent, including NUL */
 };

@@ -7,8 +7,7 @@
  * siblings, not its children (CLONE_PARENT), so tenax can wait for them.
  *
  * One spare warden is always created ahead, so that a job need not wait for a fork; once it is used
- * the next one is requested. A warden that comes back from its job (reserve.h) is used first, so
- * that consecutive commands need no fork at all. After the first sandboxed job there is a second
+ * the next one is requested. After the first sandboxed job there is a second
  * spare, which has already entered the namespaces for such jobs and has most of their Landlock
  * rules, because creating a network namespace takes longer than everything else. (Not the mount
  * namespace, which would keep file systems busy.)
