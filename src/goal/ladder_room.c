@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -342,15 +343,34 @@ static enum in_room check_in_room(struct goal *g, struct ladder *l, struct origi
     return ROOM_PASSED;
 }
 
-/* Files whose change during a verdict counts; services may write their logs. */
-static bool is_watched(const struct origin *o, const struct ladder *l, struct str path)
+/* tenax's own output, which the user sends to a file of the workspace and no check looks at. */
+static bool is_own_output(const struct ladder *l, const struct inventory_entry *e)
 {
-    const struct inventory_entry *was = inventory_find(&o->files, path);
+    bool is_own = false;
 
-    if (was && (was->flags & (INVENTORY_TREE | INVENTORY_PROTECTED) || name_is_installed(path)))
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat st;
+
+        is_own = is_own || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == e->ino);
+    }
+    VEC_EACH(&l->checks, c)
+        is_own =
+            is_own && c->trace.is_seen && !c->trace.is_cut && !trace_has(&c->trace.read, e->path);
+    return is_own;
+}
+
+/* Files whose change during a verdict counts; services may write their logs. */
+static bool is_watched(const struct origin *o, const struct ladder *l,
+                       const struct inventory_entry *e)
+{
+    const struct inventory_entry *was = inventory_find(&o->files, e->path);
+
+    if (is_own_output(l, e))
+        return false;
+    if (was && (was->flags & (INVENTORY_TREE | INVENTORY_PROTECTED) || name_is_installed(e->path)))
         return true;
     VEC_EACH(&l->checks, c) {
-        if (trace_has(&c->trace.ran, path) || trace_has(&c->trace.used, path))
+        if (trace_has(&c->trace.ran, e->path) || trace_has(&c->trace.used, e->path))
             return true;
     }
     return false;
@@ -373,7 +393,7 @@ static int compare_after(const struct origin *o, struct ladder *l, struct cancel
     for (size_t i = 0; r == 0 && i < changes.len; i++) {
         const struct inventory_entry *e = change_entry(&changes.ptr[i]);
 
-        if (is_watched(o, l, e->path))
+        if (is_watched(o, l, e))
             objection_add(&l->objections, OBJECTION_MOVED, e->path,
                           "end what runs in the background and changes it");
     }
