@@ -228,4 +228,3 @@ void hub_give(struct hub *hub, struct host *h)
     gate_wake(&hub->gate);
     gate_give(&hub->gate);
 }
-
