@@ -41,6 +41,9 @@ struct launch_ends {
 
 /* The files that a program's name may mean, in order. */
 void launch_find_program(const char *name, const char *const *envp, struct strv *ret);
+/* Whether argv[0] can be found: ERR_NOT_FOUND or ERR_DENIED. For callers that do not run it
+ * themselves. */
+int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
                 struct err *err);
@@ -60,6 +63,7 @@ struct launch_plan {
     sigset_t mask;
     bool pty;
     bool tell_dir;
+    bool finishes;
 };
 
 /* Waits for a launch. Its descriptors then are 0, 1 and 2, which must have been free; the plan is

@@ -1461,14 +1461,17 @@ static void test_guest(void **state)
 
 static const char victim_flag[] = "--victim";
 
-/* The program that is killed: starts a job and passes on what it says. */
-static _Noreturn void victim_main(void)
+/* The program that is killed: starts a job and passes on what it says. dir: of a job that finishes;
+ * NULL: it is killed, too. */
+static _Noreturn void victim_main(const char *dir)
 {
     struct watch w;
 
-    watch_start(&w, (struct proc_spec){.linger_ms = -1},
-                "trap '' TERM HUP; echo $$; setsid env -i sh -c 'echo $$; exec sleep 1000' & "
-                "sleep 1000; :");
+    watch_start(&w, (struct proc_spec){.linger_ms = -1, .dir = dir, .finishes = dir != NULL},
+                dir ? "sleep 1000 & echo $$; echo $!; until test -e go; do sleep 0.01; done; "
+                      "echo ended > end"
+                    : "trap '' TERM HUP; echo $$; setsid env -i sh -c 'echo $$; exec sleep 1000' & "
+                      "sleep 1000; :");
     for (;;) {
         watch_mail(&w);
         fd_write_all(STDOUT_FILENO, buf_str(&w.out), NULL);
@@ -1476,21 +1479,21 @@ static _Noreturn void victim_main(void)
     }
 }
 
-static void test_kill_of_the_parent(void **state)
+/* Returns when its job runs; gone gets a descriptor for each of the job's two processes. */
+static pid_t start_victim(const char *dir, struct pollfd gone[static 2])
 {
     CLEANUP(buf_release) struct buf said = BUF_INIT(4096);
     struct str rest;
     struct str line;
-    struct pollfd gone[2];
     int lines = 0;
     int fds[2];
     pid_t victim;
 
-    (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     victim = fork();
     if (!victim) {
-        char *const argv[] = {(char *)"unit", (char *)"proc", (char *)victim_flag, NULL};
+        char *const argv[] = {(char *)"unit", (char *)"proc", (char *)victim_flag, (char *)dir,
+                              NULL};
 
         dup2(fds[1], STDOUT_FILENO);
         execv("/proc/self/exe", argv);
@@ -1505,7 +1508,7 @@ static void test_kill_of_the_parent(void **state)
         buf_grown(&said, 1);
     }
     rest = buf_str(&said);
-    for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+    for (size_t i = 0; i < 2; i++) {
         int64_t pid = 0;
 
         assert_true(str_cut(&rest, '\n', &line));
@@ -1513,19 +1516,59 @@ static void test_kill_of_the_parent(void **state)
         gone[i] = (struct pollfd){.fd = pidfd_open((pid_t)pid, 0), .events = POLLIN};
         assert_true(gone[i].fd >= 0);
     }
-    kill(victim, SIGKILL);
-    assert_int_equal(waitpid(victim, NULL, 0), victim);
-    for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+    close(fds[0]);
+    return victim;
+}
+
+/* We are a subreaper, so the victim's wardens and zygote fall to us; they end when their work is
+ * done. */
+static void check_victim_gone(struct pollfd gone[static 2])
+{
+    for (size_t i = 0; i < 2; i++) {
         if (poll(&gone[i], 1, LONG_MS) != 1)
-            fail_msg("process %zu outlived its tenax: %s", i, buf_cstr(&said));
+            fail_msg("process %zu outlived its tenax", i);
         close(gone[i].fd);
     }
-    /* We are a subreaper, so the victim's wardens and zygote fell to us; they end when their work
-     * is done. */
     while (waitpid(-1, NULL, 0) > 0)
         continue;
     assert_int_equal(errno, ECHILD);
-    close(fds[0]);
+}
+
+static void test_kill_of_the_parent(void **state)
+{
+    struct pollfd gone[2];
+    pid_t victim;
+
+    (void)state;
+    victim = start_victim(/*dir=*/NULL, gone);
+    kill(victim, SIGKILL);
+    assert_int_equal(waitpid(victim, NULL, 0), victim);
+    check_victim_gone(gone);
+}
+
+/* The leader runs to its end; what it has left is killed then. */
+static void test_finishes(void **state)
+{
+    CLEANUP(mem_freep) char *go = NULL;
+    CLEANUP(mem_freep) char *end = NULL;
+    char dir[] = "/tmp/tenax-proc-XXXXXX";
+    struct pollfd gone[2];
+    pid_t victim;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    go = path_join(dir, "go");
+    end = path_join(dir, "end");
+    victim = start_victim(dir, gone);
+    kill(victim, SIGKILL);
+    assert_int_equal(waitpid(victim, NULL, 0), victim);
+    assert_int_equal(poll(gone, 2, 300), 0);
+    assert_int_equal(file_replace(go, STR(""), 0600, NULL), 0);
+    check_victim_gone(gone);
+    assert_true(file_exists(end));
+    unlink(go);
+    unlink(end);
+    assert_int_equal(rmdir(dir), 0);
 }
 
 static void on_signal(int signo, void *arg)
@@ -1571,6 +1614,7 @@ UNIT_TEST(proc)
         cmocka_unit_test_setup_teardown(test_big_launch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_guest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill_of_the_parent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_finishes, setup, teardown),
     };
     struct err err = {0};
     int rc;
@@ -1578,7 +1622,7 @@ UNIT_TEST(proc)
     if (signals_start(on_signal, NULL, &err) < 0)
         return 1;
     if (argc > 1 && strcmp(argv[1], victim_flag) == 0)
-        victim_main();
+        victim_main(argc > 2 ? argv[2] : NULL);
     rc = cmocka_run_group_tests(tests, NULL, NULL);
     signals_stop();
     return rc;

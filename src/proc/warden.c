@@ -36,6 +36,7 @@
 
 #define WARDEN_SOCKET 3 /* the job's own are below */
 #define WARDEN_SIGNALS 4
+#define WARDEN_FINISH_MS 30000
 #define WARDEN_SLOWEST_MS 64 /* between two looks for survivors */
 #define WARDEN_LEADER_STACK (32 * 1024)
 #define WARDEN_PAGE 4096
@@ -48,6 +49,9 @@ struct warden {
     int over; /* ends with the leader that is its child; -1: nothing to wait for */
     bool tell_dir;
     struct confine_image *confine; /* NULL: none */
+    bool finishes;
+    bool is_left;          /* tenax has died, and the job may finish */
+    int64_t left_until_ms; /* then it is killed */
     bool killing;
     int64_t look_at_ms; /* killing: when to look for survivors again */
     int64_t pause_ms;   /* grows while a process refuses to die */
@@ -242,6 +246,7 @@ static int warden_start_leader(struct warden *w, const struct launch_plan *plan)
     int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
 
     w->tell_dir = plan->tell_dir;
+    w->finishes = plan->finishes;
     if (plan->tell_dir)
         flags |= CLONE_FS;
     w->confine = plan->confine;
@@ -417,7 +422,12 @@ static void warden_obey(struct warden *w)
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (len != sizeof(order)) { /* tenax is gone */
-        warden_kill(w);
+        if (w->finishes && w->leader) {
+            w->is_left = true;
+            w->left_until_ms = warden_now_ms() + WARDEN_FINISH_MS;
+        } else {
+            warden_kill(w);
+        }
         return;
     }
     switch (order.what) {
@@ -445,20 +455,40 @@ static bool warden_answer(struct warden *w, struct pollfd *fds, size_t count)
     return goes_on;
 }
 
+/* Kills a job whose tenax has died once its leader has ended or its time is over; else returns how
+ * long to wait. */
+static int warden_let_finish(struct warden *w)
+{
+    int64_t left_ms = w->left_until_ms - warden_now_ms();
+
+    if (w->leader && left_ms > 0)
+        return (int)left_ms;
+    warden_kill(w);
+    return warden_look_again(w);
+}
+
+static int warden_pause_ms(struct warden *w)
+{
+    if (w->killing)
+        return warden_look_again(w);
+    return w->is_left ? warden_let_finish(w) : broker_lock_pause_ms();
+}
+
 /* One wait. While killing, the socket has nothing more to say (and at its end is always
  * readable). */
 static void warden_step(struct warden *w)
 {
+    int pause_ms = warden_pause_ms(w);
     struct pollfd fds[] = {
         {.fd = WARDEN_SIGNALS, .events = POLLIN},
-        {.fd = w->killing ? -1 : WARDEN_SOCKET, .events = POLLIN},
+        {.fd = w->killing || w->is_left ? -1 : WARDEN_SOCKET, .events = POLLIN},
         {.fd = w->confine ? w->confine->listener : -1, .events = POLLIN},
         {.fd = w->over, .events = POLLIN},
         {.fd = w->confine ? w->confine->request : -1, .events = POLLIN},
         {.fd = w->confine ? w->confine->asks : -1, .events = POLLIN},
     };
 
-    poll(fds, ARRAY_LEN(fds), w->killing ? warden_look_again(w) : broker_lock_pause_ms());
+    poll(fds, ARRAY_LEN(fds), pause_ms);
     if (w->confine)
         broker_lock_again(w->confine);
     if (fds[1].revents)

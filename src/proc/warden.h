@@ -8,8 +8,9 @@
  * or with an empty environment) become children of this job's warden and of no other: the job of a
  * stray process is never guessed. It ends when it has no child left, which proves that no process
  * is left. When tenax dies, even by kill -9, its end of the socket closes and the warden kills all
- * processes below. A job that kills its own warden gains nothing: tenax is a subreaper as well and
- * kills the processes that it inherits (loop.c).
+ * processes below; with proc_spec.finishes, as soon as the leader has ended. A job that kills its
+ * own warden gains nothing: tenax is a subreaper as well and kills the processes that it inherits
+ * (loop.c).
  *
  * The warden shares its working directory with the leader, so it knows the leader's final directory
  * (launch_plan.tell_dir) however the leader ends.
