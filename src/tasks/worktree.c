@@ -1,6 +1,9 @@
 /*
  * worktree: git, asked a few short things, without hooks and without the caller's GIT_ variables.
- * Worktrees of this process are made one at a time: git's own locks fail rather than wait.
+ * Worktrees of this process are made one at a time: git's own locks fail rather than wait. If this
+ * process dies, git ends what it has begun: one that is killed while it deletes a branch leaves
+ * packed-refs.lock or packed-refs.new behind, and no branch of the repository can be deleted until
+ * the user removes it.
  */
 #include "tasks/worktree.h"
 
@@ -26,7 +29,7 @@
 #define GIT_MS 120000
 #define GIT_MAX_OUTPUT ((size_t)4 << 20)
 #define GIT_MAX_ARGS 24
-#define MAKING_MS 60000 /* in which a git of a process that died has surely ended */
+#define GIT_ENDS_MS 60000 /* in which a git of a process that died has surely ended */
 #define TREES ".tenax/worktrees"
 #define OWNER ".owner" /* <tree>.owner: "PID START BASE BRANCH", while its agent works */
 
@@ -78,6 +81,7 @@ static int git(const char *dir, char *const *variables, const char *const *args,
         .timeout_ms = GIT_MS,
         .max_output = GIT_MAX_OUTPUT,
         .by_user = true, /* not a command of the model's */
+        .finishes = true,
     };
     struct proc_result r;
     size_t n = 0;
@@ -281,16 +285,29 @@ static void clear_unfinished(const struct worktree *t, char *const *variables)
     remove_from(t->path, ".git"); /* files of the project come later */
 }
 
-/* True: it is kept. One git at a time. */
-static bool end_now(const struct worktree *t, char *const *variables)
+/* Without a commit and without a file that git does not know. */
+static bool is_unchanged(const struct worktree *t, const char *const *tip, char *const *variables)
 {
     static const char *const status[] = {"status", "--porcelain", "-uall", NULL};
     static const char *const head[] = {"rev-parse", "HEAD", NULL};
+    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
+    CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
+
+    if (git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len)
+        return false;
+    if (git(t->path, variables, head, NULL, &now, NULL) == 0)
+        return str_is(buf_str(&now), t->base);
+    /* Its branch was deleted while a git of a process that died still made it. */
+    return git(t->root, variables, tip, NULL, NULL, NULL) < 0;
+}
+
+/* True: it is kept. One git at a time. */
+static bool end_now(const struct worktree *t, char *const *variables)
+{
     static const char *const prune[] = {"worktree", "prune", NULL};
     const char *const remove[] = {"worktree", "remove", "--force", t->path, NULL};
     const char *const tip[] = {"rev-parse", "--verify", "--quiet", t->branch, NULL};
     const char *const branch[] = {"branch", "--quiet", "-D", t->branch, NULL};
-    CLEANUP(buf_release) struct buf dirty = BUF_INIT(GIT_MAX_OUTPUT);
     CLEANUP(buf_release) struct buf now = BUF_INIT(1000);
     bool is_kept = false;
 
@@ -301,25 +318,22 @@ static bool end_now(const struct worktree *t, char *const *variables)
     } else if (is_partial(t, variables)) {
         is_kept = git(t->root, variables, remove, NULL, NULL, NULL) < 0;
     } else {
-        is_kept = git(t->path, variables, status, NULL, &dirty, NULL) < 0 || dirty.len ||
-                  git(t->path, variables, head, NULL, &now, NULL) < 0 ||
-                  !str_is(buf_str(&now), t->base) ||
+        is_kept = !is_unchanged(t, tip, variables) ||
                   git(t->root, variables, remove, NULL, NULL, NULL) < 0;
     }
-    buf_clear(&now);
     if (!is_kept && git(t->root, variables, tip, NULL, &now, NULL) == 0 &&
         str_is(buf_str(&now), t->base)) /* with commits it stays, and they can be found */
         (void)git(t->root, variables, branch, NULL, NULL, NULL);
     return is_kept;
 }
 
-/* Whether the git that makes it may still run, though the process that started it has died. */
-static bool is_in_the_making(const struct worktree *t, const char *owner, char *const *variables)
+/* Whether the git that makes or removes it may still run, though the process that started it has
+ * died. */
+static bool git_may_run(const char *owner)
 {
     struct stat st;
 
-    return (!is_linked(t) || is_partial(t, variables)) && stat(owner, &st) == 0 &&
-           clock_wall_ms() - (int64_t)st.st_mtime * 1000 < MAKING_MS;
+    return stat(owner, &st) == 0 && clock_wall_ms() - (int64_t)st.st_mtime * 1000 < GIT_ENDS_MS;
 }
 
 static int is_owner(const struct dirent *e)
@@ -337,7 +351,7 @@ static void sweep_one(const char *root, const char *folder, const char *name, bo
     struct worktree t = {.root = root};
     struct str part[4] = {{0}};
     struct str rest;
-    bool is_late;
+    bool may_change;
 
     if (file_slurp(file, 4000, &text, /*err=*/NULL) < 0)
         return;
@@ -355,9 +369,9 @@ static void sweep_one(const char *root, const char *folder, const char *name, bo
         clear_unfinished(&t, variables);
         return;
     }
-    is_late = is_in_the_making(&t, file, variables);
+    may_change = git_may_run(file);
     (void)end_now(&t, variables);
-    if (!is_late) /* else once more, the next time */
+    if (!may_change) /* else again the next time */
         owner_remove(t.path);
 }
 
@@ -416,6 +430,7 @@ int worktree_make(const char *dir, struct str base, char *const *variables, cons
     CLEANUP(buf_release) struct buf path = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf branch = BUF_INIT(BUF_NO_LIMIT);
     struct worktree t = {0};
+    bool is_taken = false;
     int rc;
 
     if (enter(cancel, err) < 0)
@@ -445,14 +460,15 @@ int worktree_make(const char *dir, struct str base, char *const *variables, cons
             rc = owner_write(buf_cstr(&path), buf_cstr(&branch), t.base, err);
             if (rc == 0)
                 rc = git(t.root, variables, add, cancel, /*ret=*/NULL, err);
-            if (rc < 0)
+            is_taken = rc < 0 && err && strstr(err->text, "already exists");
+            if (is_taken)
                 owner_remove(buf_cstr(&path));
-            if (rc == 0 || attempt == 9 || !err || !strstr(err->text, "already exists"))
+            if (!is_taken || attempt == 9)
                 break;
             rc = 0;
         }
     }
-    if (rc < 0 && cancel_is_set(cancel) && path.len) { /* git was stopped in the middle */
+    if (rc < 0 && path.len && !is_taken) { /* git has ended in the middle */
         t.path = buf_cstr(&path);
         t.branch = buf_cstr(&branch);
         (void)end_now(&t, variables);
@@ -474,6 +490,7 @@ bool worktree_end(const struct worktree *t, char *const *variables)
     if (!t->path)
         return false;
     (void)enter(/*cancel=*/NULL, /*err=*/NULL);
+    (void)owner_write(t->path, t->branch, t->base, /*err=*/NULL); /* its time counts from now */
     is_kept = end_now(t, variables);
     owner_remove(t->path);
     leave();
