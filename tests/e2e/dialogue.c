@@ -380,6 +380,8 @@ static void clean_up(const struct talk *t)
     CLEANUP(mem_freep) char *events = path_join(t->dir, ".tenax/events");
     CLEANUP(mem_freep) char *logs = path_join(t->dir, ".tenax/logs");
     CLEANUP(mem_freep) char *cache = path_join(t->dir, ".tenax/cache");
+    CLEANUP(mem_freep) char *boards = path_join(t->dir, ".tenax/tasks");
+    CLEANUP(mem_freep) char *teams = path_join(t->dir, ".tenax/teams");
     CLEANUP(mem_freep) char *running = path_join(t->dir, ".tenax/run");
     CLEANUP(mem_freep) char *home = path_join(t->dir, ".tenax");
 
@@ -394,6 +396,8 @@ static void clean_up(const struct talk *t)
     (void)nftw(events, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(logs, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     (void)nftw(cache, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)nftw(boards, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)rmdir(teams);
     (void)rmdir(running); /* no process runs: it is empty */
     (void)rmdir(home);
     if (rmdir(t->dir) < 0)

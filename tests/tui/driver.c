@@ -319,23 +319,13 @@ static void driver_script(struct driver *d, const struct script_section *s)
 
 static void driver_fill(const struct driver *d, struct str text, struct buf *ret)
 {
-    const struct {
-        struct str name;
-        const char *value;
-    } places[] = {{STR("{HOME}"), d->play.dir}, {STR("{BUILD}"), d->build}, {STR("{"), "{"}};
-
     while (text.len) {
-        size_t at = str_chr(text, '{');
+        size_t at = str_find(text, STR("{HOME}"));
 
         buf_add(ret, str_first(text, at));
-        text = str_from(text, at);
-        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-            if (!str_starts(text, places[i].name))
-                continue;
-            buf_adds(ret, places[i].value);
-            text = str_from(text, places[i].name.len);
-            break;
-        }
+        if (at < text.len)
+            buf_adds(ret, d->play.dir);
+        text = str_from(text, at + sizeof("{HOME}") - 1);
     }
 }
 
