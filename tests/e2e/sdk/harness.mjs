@@ -288,6 +288,17 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
         }
     }
 
+    // A program that was killed, or is still ending, may write once more while its folder is removed.
+    async remove() {
+        for (let tries = 0; ; tries++)
+            try {
+                return rmSync(this.root, { recursive: true, force: true });
+            } catch (e) {
+                if (tries === 40) throw e;
+                await new Promise((done) => setTimeout(done, 250));
+            }
+    }
+
     async end(failed) {
         for (const q of this.queries) q.close();
         if (!failed) await this.all_ended();
@@ -301,7 +312,7 @@ exec '${tenax}' "$@" < <(tee '${at}.in') > >(tee '${at}.out') 2> >(tee '${at}.er
             if (!this.unplayed_is_fine) assert.equal(this.fake_said, '', 'steps of the scenario were not reached');
         }
         if (!failed) this.check_secrets();
-        rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+        await this.remove();
     }
 }
 
