@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/strv.h"
 #include "base/vec.h"
 #include "host/connect.h"
 #include "host/host.h"
@@ -227,14 +226,5 @@ void hub_give(struct hub *hub, struct host *h)
     gate_take(&hub->gate);
     find_session(hub, h, STR(""))->pins--;
     gate_wake(&hub->gate);
-    gate_give(&hub->gate);
-}
-
-void hub_sessions(struct hub *hub, struct strv *ret)
-{
-    gate_take(&hub->gate);
-    VEC_EACH(&hub->sessions, s) {
-        strv_adds(ret, host_session(s->host));
-    }
     gate_give(&hub->gate);
 }

@@ -20,7 +20,6 @@ struct host;
 struct hub;
 struct net;
 struct store;
-struct strv;
 
 struct hub *hub_new(void);
 void hub_free(struct hub *hub); /* all its sessions must have ended. NULL is fine */
@@ -38,8 +37,7 @@ int hub_store(struct hub *hub, const char *home, struct cancel *cancel, struct s
 /* A session of this process; NULL if there is none. It exists until hub_give(); the caller must not
  * wait for its end before that. */
 struct host *hub_take(struct hub *hub, struct str session);
-void hub_give(struct hub *hub, struct host *h);       /* NULL is fine */
-void hub_sessions(struct hub *hub, struct strv *ret); /* their ids, oldest first */
+void hub_give(struct hub *hub, struct host *h); /* NULL is fine */
 
 /* host.c: ERR_BUSY: a session with this id is open in this process. */
 int hub_add(struct hub *hub, struct host *h, struct err *err);

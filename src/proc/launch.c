@@ -47,26 +47,6 @@ void launch_find_program(const char *name, const char *const *envp, struct strv 
     }
 }
 
-int launch_check_program(const struct proc_spec *spec, struct err *err)
-{
-    const char *const *envp = spec->envp ? spec->envp : (const char *const *)environ;
-    CLEANUP(strv_release) struct strv paths = STRV_INIT;
-    int worst = ENOENT;
-
-    launch_find_program(spec->argv[0], envp, &paths);
-    for (size_t i = 0; i < paths.len; i++) {
-        CLEANUP(mem_freep) char *path = path_join(spec->dir ? spec->dir : ".", paths.ptr[i]);
-
-        if (access(path, X_OK) == 0 && !file_is_dir(path))
-            return 0;
-        if (access(path, F_OK) == 0)
-            worst = EACCES;
-    }
-    errno = worst;
-    return err_sys(err, worst == EACCES ? ERR_DENIED : ERR_NOT_FOUND, "cannot run '%s'",
-                   spec->argv[0]);
-}
-
 /* A pipe of which our end does not block. */
 static int launch_pipe(int *ret_ours, int *ret_theirs, bool we_read, struct err *err)
 {

@@ -41,9 +41,6 @@ struct launch_ends {
 
 /* The files that a program's name may mean, in order. */
 void launch_find_program(const char *name, const char *const *envp, struct strv *ret);
-/* Whether argv[0] can be found: ERR_NOT_FOUND or ERR_DENIED. For callers that do not run it
- * themselves. */
-int launch_check_program(const struct proc_spec *spec, struct err *err);
 
 int launch_init(struct launch *l, const struct proc_spec *spec, struct launch_ends *ret,
                 struct err *err);

@@ -19,10 +19,13 @@
 #include "host/asks.h"
 #include "host/events/feed.h"
 #include "host/host.h"
+#include "host/mcp.h"
 #include "json/json.h"
 #include "json/jw.h"
 #include "llm/message.h"
+#include "mcp/mcp.h"
 #include "proto/control.h"
+#include "proto/control_initialize.h"
 #include "proto/sdk_hooks.h"
 #include "proto/sdk_servers.h"
 #include "proto/stream_line.h"
@@ -46,9 +49,10 @@ struct peer {
     bool has_forms;      /* it is asked forms alone */
     VEC(uint64_t) asked; /* by it, and not answered */
     bool last_is_error;
-    bool was_asked;      /* in the session that it has left */
-    struct buf commands; /* JSON, as the client knows them; empty: it does not */
-    char asks[16];       /* what the ids of its requests begin with, in this process alone */
+    bool was_asked;           /* in the session that it has left */
+    struct buf commands;      /* JSON, as the client knows them; empty: it does not */
+    uint64_t servers_version; /* mcp_version() when they were last compared */
+    char asks[16];            /* what the ids of its requests begin with, in this process alone */
 };
 
 static void line_mail_free(struct mail *m)
@@ -294,6 +298,23 @@ void peer_say_commands(struct peer *p, struct str commands, bool know)
     peer_send(p, &line);
 }
 
+/* Prompts of MCP servers are commands, and come and go while the session runs. */
+static void peer_look_at_prompts(struct peer *p)
+{
+    CLEANUP(buf_release) struct buf commands = BUF_INIT(PEER_MAX_OUT);
+    const struct mcp *m = host_mcp(p->spec.session->host);
+    uint64_t version = m ? mcp_version(m) : 0;
+    struct jw w;
+
+    if (!p->commands.len || version == p->servers_version)
+        return;
+    p->servers_version = version;
+    jw_init(&w, &commands, JW_CLEAN);
+    control_write_commands(p->spec.session->slash, &w, /*skills_only=*/false);
+    if (!commands.over)
+        peer_say_commands(p, buf_str(&commands), /*know=*/false);
+}
+
 static void peer_say_gap(struct peer *p, const char *subtype, const char *member, uint64_t seq)
 {
     CLEANUP(buf_release) struct buf line = BUF_INIT(1024);
@@ -326,6 +347,8 @@ bool peer_pump(struct peer *p)
     case OBSERVED_EVENT:
         break;
     }
+    if ((e->kind == EVENT_TURN_STARTED || e->kind == EVENT_TURN_DONE) && identity_is_main(&e->by))
+        peer_look_at_prompts(p);
     stream_json_event(&p->renderer, e, &lines);
     if (e->kind == EVENT_TURN_DONE && identity_is_main(&e->by))
         p->last_is_error = turn_report_is_error(e->report);

@@ -334,14 +334,6 @@ bool own_now_loads(struct own_now *n, const char *agent, struct str name, struct
     return is_new;
 }
 
-void own_now_shortened(struct own_now *n, size_t *ret_cut, size_t *ret_bare)
-{
-    lock_take(&n->lock);
-    *ret_cut = n->listing.shortened;
-    *ret_bare = n->listing.bare;
-    lock_give(&n->lock);
-}
-
 static void now_release(void *arg)
 {
     own_now_unref(arg);

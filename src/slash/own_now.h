@@ -33,7 +33,5 @@ void own_now_fitting(void *arg, struct str words, struct buf *ret_block,
                      struct buf *ret_attachment);
 /* An agent is about to get the text of a skill; false: it has it already. */
 bool own_now_loads(struct own_now *n, const char *agent, struct str name, struct str body);
-/* Skills that were listed with a shortened description, and without one. */
-void own_now_shortened(struct own_now *n, size_t *ret_cut, size_t *ret_bare);
 /* The folders that hooks watch; none while there is no such hook, or nothing was read. */
 void own_now_folders(struct own_now *n, struct strv *ret);

@@ -5,7 +5,9 @@
  *   two minutes, with progress)
  * - resources: tools none, resources manual and logo, instructions
  * - prompts: tools none, prompts greet (name, about) and talk
- * - modern: speaks 2026-07-28 alone; tools echo, and ask, which wants a form first
+ * - modern: speaks 2026-07-28 alone; tools echo, grow, and ask, which wants a form first
+ * - grows: tool grow, prompt greet; after a call of grow also tool grown and prompt talk, and the
+ *   client is notified: by modern only if it listens
  * - asks: tools sample, form, page, need_page, roots, log: each asks the client, and answers with
  *   what it got
  * - permits: tool decide, for --permission-prompt-tool: it allows what has "yes" in it, with
@@ -20,7 +22,7 @@
  *   tools/list with an error; schemas: tools whose schemas cannot be offered, and one
  * - late: connects after 300 ms; refuses: answers initialize with an error
  *
- * Cancellations that it is told of go to standard error.
+ * Cancellations and changes of the roots that it is notified of go to standard error.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -36,6 +38,7 @@
 #include "json/jw.h"
 
 static const char *kind = "";
+static bool has_grown, has_listener;
 
 static void put(struct str line)
 {
@@ -86,6 +89,8 @@ static void list_rug(struct str id)
            buf_cstr(&json));
 }
 
+#define GROWN TOOL("grown", "Was added", ANY)
+
 static void list_tools(struct str id)
 {
     if (strcmp(kind, "asks") == 0) {
@@ -95,8 +100,12 @@ static void list_tools(struct str id)
                TOOL("need_page", "Needs a page first", ANY), TOOL("roots", "Asks for folders", ANY),
                TOOL("log", "Complains", ANY));
     } else if (strcmp(kind, "modern") == 0) {
-        answer(id, "\"result\":{\"resultType\":\"complete\",\"tools\":[%s,%s]}",
-               TOOL("echo", "Says the same", ANY), TOOL("ask", "Asks a form", ANY));
+        answer(id, "\"result\":{\"resultType\":\"complete\",\"tools\":[%s,%s,%s%s]}",
+               TOOL("echo", "Says the same", ANY), TOOL("ask", "Asks a form", ANY),
+               TOOL("grow", "Adds a tool", ANY), has_grown ? "," GROWN : "");
+    } else if (strcmp(kind, "grows") == 0) {
+        answer(id, "\"result\":{\"tools\":[%s%s]}", TOOL("grow", "Adds a tool", ANY),
+               has_grown ? "," GROWN : "");
     } else if (strcmp(kind, "rug") == 0) {
         list_rug(id);
     } else if (strcmp(kind, "permits") == 0) {
@@ -236,6 +245,20 @@ static void call_permits(struct str id, const struct json *args)
         say_text(id, STR("perhaps"));
 }
 
+static void call_grow(struct str id, struct str name)
+{
+    if (str_is(name, "grown")) {
+        say_text(id, STR("it has grown"));
+        return;
+    }
+    has_grown = true;
+    say_text(id, STR("it grows"));
+    if (strcmp(kind, "modern") != 0 || has_listener)
+        put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"));
+    if (strcmp(kind, "modern") != 0)
+        put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}"));
+}
+
 /* The form comes as a result; the request that brings the answers must have the state. */
 static void call_modern(struct str id, const struct json *params)
 {
@@ -243,6 +266,8 @@ static void call_modern(struct str id, const struct json *params)
 
     if (!json_get(json_get(params, "_meta"), "io.modelcontextprotocol/protocolVersion"))
         answer(id, "\"error\":{\"code\":-32602,\"message\":\"who are you?\"}");
+    else if (str_starts(json_get_str(params, "name"), STR("grow")))
+        call_grow(id, json_get_str(params, "name"));
     else if (!str_is(json_get_str(params, "name"), "ask"))
         say_text(id, json_get_str(json_get(params, "arguments"), "text"));
     else if (got && str_is(json_get_str(params, "requestState"), "s1"))
@@ -265,6 +290,10 @@ static void call(struct str id, const struct json *params)
     }
     if (strcmp(kind, "modern") == 0) {
         call_modern(id, params);
+        return;
+    }
+    if (strcmp(kind, "grows") == 0) {
+        call_grow(id, name);
         return;
     }
     if (strcmp(kind, "permits") == 0) {
@@ -362,6 +391,13 @@ static void get_prompt(struct str id, const struct json *params)
            buf_cstr(&text));
 }
 
+static void take_listener(void)
+{
+    has_listener = true;
+    put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
+            "\"params\":{\"notifications\":{\"toolsListChanged\":true}}}"));
+}
+
 static void take(struct str line)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
@@ -376,6 +412,8 @@ static void take(struct str line)
     if (str_is(method, "notifications/cancelled"))
         fprintf(stderr, "cancelled %.*s\n",
                 STR_ARG(json_raw(json_get(json_get(m, "params"), "requestId"))));
+    if (str_is(method, "notifications/roots/list_changed"))
+        fprintf(stderr, "roots changed\n");
     if (strcmp(kind, "mutelist") == 0 && str_is(method, "tools/list"))
         return;
     if (strcmp(kind, "silent") == 0 || !id.len || !method.len)
@@ -391,8 +429,7 @@ static void take(struct str line)
                    "\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"fake\",\"version\":"
                    "\"2\"}}");
     else if (strcmp(kind, "modern") == 0 && str_is(method, "subscriptions/listen"))
-        put(STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
-                "\"params\":{\"notifications\":{\"toolsListChanged\":true}}}"));
+        take_listener();
     else if (strcmp(kind, "modern") == 0 && str_is(method, "initialize"))
         answer(id, "\"error\":{\"code\":-32601,\"message\":\"not any more\"}");
     else if (strcmp(kind, "refuses") == 0)
@@ -406,6 +443,13 @@ static void take(struct str line)
         answer(id,
                "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"prompts\":{}},"
                "\"serverInfo\":{\"name\":\"fake\",\"version\":\"1\"}}");
+    else if (str_is(method, "initialize") && strcmp(kind, "grows") == 0)
+        answer(id, "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"prompts\":{"
+                   "\"listChanged\":true},\"tools\":{\"listChanged\":true}},\"serverInfo\":{"
+                   "\"name\":\"fake\",\"version\":\"1\"}}");
+    else if (str_is(method, "prompts/list") && strcmp(kind, "grows") == 0)
+        answer(id, "\"result\":{\"prompts\":[{\"name\":\"greet\"}%s]}",
+               has_grown ? ",{\"name\":\"talk\"}" : "");
     else if (str_is(method, "prompts/list"))
         answer(id, "\"result\":{\"prompts\":[{\"name\":\"greet\",\"description\":\"Greets\","
                    "\"arguments\":[{\"name\":\"name\",\"required\":true},{\"name\":\"about\"}]},"

@@ -319,13 +319,23 @@ static void driver_script(struct driver *d, const struct script_section *s)
 
 static void driver_fill(const struct driver *d, struct str text, struct buf *ret)
 {
+    const struct {
+        struct str name;
+        const char *value;
+    } places[] = {{STR("{HOME}"), d->play.dir}, {STR("{BUILD}"), d->build}, {STR("{"), "{"}};
+
     while (text.len) {
-        size_t at = str_find(text, STR("{HOME}"));
+        size_t at = str_chr(text, '{');
 
         buf_add(ret, str_first(text, at));
-        if (at < text.len)
-            buf_adds(ret, d->play.dir);
-        text = str_from(text, at + sizeof("{HOME}") - 1);
+        text = str_from(text, at);
+        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+            if (!str_starts(text, places[i].name))
+                continue;
+            buf_adds(ret, places[i].value);
+            text = str_from(text, places[i].name.len);
+            break;
+        }
     }
 }
 

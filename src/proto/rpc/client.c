@@ -211,11 +211,6 @@ void view_answer(struct client_view *v, uint64_t id, struct ask_answer *answer)
         log_debug("rpc", "an answer came too late");
 }
 
-void view_fail(struct client_view *v, uint64_t id, struct str text)
-{
-    (void)asks_fail(host_asks(v->live->host), v->front, id, text);
-}
-
 /* Answered elsewhere, or no longer needed. */
 static void view_withdraw(struct client_view *v, uint64_t id)
 {

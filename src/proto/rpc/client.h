@@ -43,7 +43,7 @@ struct protocol {
     void *(*view_new)(struct client_view *v);
     void (*view_free)(void *own);
     void (*event)(struct client_view *v, const struct event *e);
-    /* Ends with view_asked(), or at once with view_answer() or view_fail(). */
+    /* Ends with view_asked(), or at once with view_answer(). */
     void (*ask)(struct client_view *v, uint64_t id, const struct ask *ask);
     void (*withdrawn)(struct client_view *v,
                       int64_t request); /* NULL: the taking back says it all */
@@ -115,7 +115,6 @@ void view_asked(struct client_view *v, uint64_t id, int64_t request);
 uint64_t view_take_asked(struct client_view *v, int64_t request);
 void view_answer(struct client_view *v, uint64_t id,
                  struct ask_answer *answer); /* takes its content */
-void view_fail(struct client_view *v, uint64_t id, struct str text);
 /* Requests about asks that are over are taken back now. */
 void view_take_back_asks(struct client_view *v);
 

@@ -124,7 +124,13 @@ option('canUseTool', 'a denial has its message', { canUseTool: async () => ({ be
 });
 option('permissionPrompts', 'none asks nobody', { permissionPrompts: 'none', canUseTool: async () => assert.fail('it was asked') }, call('Bash', echo), denied(1));
 option('permissionPrompts', 'host asks the client', { permissionPrompts: 'host', canUseTool: async (name, input) => ({ behavior: 'allow', updatedInput: input }) }, call('Bash', echo), denied(0));
-option('permissionPromptToolName', 'a tool is refused visibly', { permissionPromptToolName: 'mcp__a__b' }, ok, refused('permission-prompt-tool'));
+const judge = () => ({ mcpServers: { judge: { command: join(build, 'tests/fake/fake-mcp'), args: ['permits'] } } });
+option('permissionPromptToolName', 'a tool of a server allows', () => ({ permissionPromptToolName: 'mcp__judge__decide', ...judge() }),
+    call('Bash', { command: 'touch yes' }, 'if-result "changed"'), (got) => { said('done')(got); denied(0)(got); });
+option('permissionPromptToolName', 'a tool of a server denies', () => ({ permissionPromptToolName: 'mcp__judge__decide', ...judge() }),
+    call('Bash', { command: 'touch no' }, 'if-result "not on a Friday"'), (got) => { said('done')(got); denied(1)(got); });
+option('permissionPromptToolName', 'a tool that is not there denies', { permissionPromptToolName: 'mcp__a__b' },
+    call('Bash', { command: 'touch yes' }, 'if-result "Tool permission request failed: mcp__a__b"'), (got) => { said('done')(got); denied(1)(got); });
 
 // ---- settings ----
 option('settings', 'an object', { settings: { model: 'opus' } }, ok, model_of('claude-opus-5-5'));
