@@ -1,6 +1,6 @@
 /*
  * oauth: a pretend MCP server with a login, and the authorization server for it, in one: fake-oauth
- * [KIND]. Prints its port. One connection at a time.
+ * [KIND [PORT]]. Prints its port. One connection at a time.
  *
  *   (none)    tokens last an hour, but the first one of a login is stale at once; /count says how
  *             many were renewed; each token to renew with is good once
@@ -11,6 +11,9 @@
  *   iss       the browser comes back from another issuer
  *   other     its metadata are of another server
  *   header    wants the header "x-key: sesame" instead of a token
+ *   scopes    a token covers the scopes that its login asked for; a call needs "write", too
+ *   sessions  wants no token, but the id of the session, until /forget; /count says how many
+ *             sessions and calls there were
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,6 +32,8 @@ static const char *kind = "";
 static int port;
 static int issued, renewed, refused;
 static bool is_kept; /* the connection is left open */
+static char granted[1000] = "";
+static int sessions, session, calls; /* session: the one that is known; 0: none */
 
 static void answer(int fd, const char *status, const char *headers, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
@@ -94,6 +99,7 @@ static void on_token(int fd, struct str body)
 static void on_authorize(int fd, struct str query)
 {
     CLEANUP(buf_release) struct buf state = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf scope = BUF_INIT(sizeof(granted) - 1);
     CLEANUP(buf_release) struct buf back = BUF_INIT(1000);
     CLEANUP(buf_release) struct buf challenge = BUF_INIT(1000);
     CLEANUP(buf_release) struct buf head = BUF_INIT(4000);
@@ -101,6 +107,8 @@ static void on_authorize(int fd, struct str query)
     oauth_query_get(query, "state", &state);
     oauth_query_get(query, "redirect_uri", &back);
     oauth_query_get(query, "code_challenge", &challenge);
+    oauth_query_get(query, "scope", &scope);
+    memcpy(granted, buf_cstr(&scope), scope.len + 1);
     if (challenge.len != 43) {
         answer(fd, "400 Bad Request", "", "no PKCE");
         return;
@@ -119,14 +127,47 @@ static bool may_enter(struct str head)
 
     if (strcmp(kind, "header") == 0)
         return str_has(head, STR("x-key: sesame\r\n"));
+    if (strcmp(kind, "sessions") == 0)
+        return true;
     buf_addf(&want, "secret-access-%d\r\n", issued);
     return issued && str_has(head, buf_str(&want));
+}
+
+static int forget(void)
+{
+    int was = session;
+
+    session = 0;
+    return was;
+}
+
+/* Answers what the login does not cover, or what is of a session that is not known. */
+static bool is_refused(int fd, struct str head, struct str method)
+{
+    CLEANUP(buf_release) struct buf known = BUF_INIT(100);
+    CLEANUP(buf_release) struct buf wants = BUF_INIT(1000);
+    struct str scope = str_is(method, "tools/call") ? STR("write") : STR("read");
+
+    buf_addf(&known, "mcp-session-id: s%d\r\n", session);
+    if (strcmp(kind, "sessions") == 0 && !str_is_word_of(method, "initialize server/discover") &&
+        !(session && str_has(head, buf_str(&known)))) {
+        answer(fd, "404 Not Found", "", " ");
+        return true;
+    }
+    if (strcmp(kind, "scopes") != 0 || str_is_word_of(scope, granted))
+        return false;
+    buf_addf(&wants,
+             JSON "WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=\"%.*s\"\r\n",
+             STR_ARG(scope));
+    answer(fd, "403 Forbidden", buf_cstr(&wants), "{}");
+    return true;
 }
 
 static void on_message(int fd, struct str head, struct str body)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
     CLEANUP(buf_release) struct buf wants = BUF_INIT(1000);
+    CLEANUP(buf_release) struct buf hello = BUF_INIT(1000);
     const struct json *m = NULL;
     struct str method, id;
 
@@ -141,9 +182,17 @@ static void on_message(int fd, struct str head, struct str body)
     (void)json_parse(&arena, body, &m, NULL, NULL);
     method = json_get_str(m, "method");
     id = json_raw(json_get(m, "id"));
+    if (is_refused(fd, head, method))
+        return;
+    calls += str_is(method, "tools/call");
+    buf_adds(&hello, JSON);
+    if (strcmp(kind, "sessions") == 0 && str_is(method, "initialize")) {
+        session = ++sessions;
+        buf_addf(&hello, "Mcp-Session-Id: s%d\r\n", session);
+    }
     if (str_is(method, "initialize"))
         answer(
-            fd, "200 OK", JSON,
+            fd, "200 OK", buf_cstr(&hello),
             "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"protocolVersion\":\"2025-11-25\","
             "\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"f\",\"version\":\"1\"}}}",
             STR_ARG(id));
@@ -208,6 +257,10 @@ static void serve(int fd)
         on_authorize(fd, str_from(path, 11));
     else if (str_is(path, "/token") && !str_has(head, STR("x-key")))
         on_token(fd, str_from(buf_str(&in), end + 4));
+    else if (str_is(path, "/count") && strcmp(kind, "sessions") == 0)
+        answer(fd, "200 OK", "", "%d sessions, %d calls", sessions, calls);
+    else if (str_is(path, "/forget"))
+        answer(fd, "200 OK", "", "it was session %d", forget());
     else if (str_is(path, "/count"))
         answer(fd, "200 OK", "", "%d", renewed);
     else if (str_is(path, "/mcp"))
@@ -219,12 +272,15 @@ static void serve(int fd)
 int main(int argc, char **argv)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
+    int yes = 1;
     socklen_t len = sizeof(at);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     kind = argc > 1 ? argv[1] : "";
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 64) < 0 ||
+    at.sin_port = htons((uint16_t)(argc > 2 ? strtoul(argv[2], NULL, 10) : 0));
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0 ||
+        bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 64) < 0 ||
         getsockname(fd, (struct sockaddr *)&at, &len) < 0)
         return 1;
     port = ntohs(at.sin_port);
