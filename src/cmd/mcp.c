@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/mcp_login.h"
 #include "cmd/mcp_serve.h"
+#include "cmd/place.h"
 #include "conf/conf.h"
 #include "host/connect.h"
 #include "host/mcp.h"
@@ -601,6 +602,16 @@ static int mcp_look_at(struct cmd *c, struct mcp *m, struct str verb)
     return at < words->len ? mcp_call_of(c, mcp_client_at(m, i), at) : mcp_usage();
 }
 
+/* The server that the command is about; "": it needs none. NULL: all. */
+static const char *wanted_server(const struct args *args, struct str verb)
+{
+    if (str_is(verb, "list"))
+        return NULL;
+    if (!str_is_word_of(verb, "get tools call"))
+        return "";
+    return args->given[OPT_URL] ? "url" : args->words.len > 2 ? args->words.ptr[2] : "";
+}
+
 static int mcp_run(struct cmd *c)
 {
     CLEANUP(conf_unrefp) struct conf *conf = NULL;
@@ -608,6 +619,8 @@ static int mcp_run(struct cmd *c)
     CLEANUP(buf_release) struct buf by_url = BUF_INIT(64 << 10);
     CLEANUP(strv_release) struct strv notes = STRV_INIT;
     CLEANUP(strv_release) struct strv approved = STRV_INIT;
+    CLEANUP(strv_release) struct strv of_place = STRV_INIT; /* notes that a session shows */
+    CLEANUP(place_release) struct cmd_place place = {0};
     const struct strv *words = &c->args.words;
     struct str verb = words->len > 1 ? str_of(words->ptr[1]) : STR("list");
     struct mcp_spec spec = {.roots = say_root,
@@ -643,6 +656,10 @@ static int mcp_run(struct cmd *c)
         (void)json_parse(&arena, buf_str(&by_url), &spec.dynamic, NULL, NULL);
     }
     spec.conf = conf;
+    if (place_make(&place, conf, c->dir, /*insists=*/false, &of_place, &err) < 0)
+        return mcp_failed(&err);
+    spec.sandbox = place.sandbox;
+    spec.only = wanted_server(&c->args, verb);
     spec.net = net = connect_net(conf, &err);
     if (!net || mcp_approvals(conf, &approved, c->cancel, &err) < 0 ||
         mcp_new(&spec, &notes, &m, &err) < 0) {

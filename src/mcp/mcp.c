@@ -122,6 +122,8 @@ static void slot_start(struct mcp *m, struct slot *slot, struct strv *ret_notes)
     bool can =
         s->type == MCP_STDIO || (s->type == MCP_SDK ? m->spec.link != NULL : m->spec.net != NULL);
 
+    if (m->spec.only && strcmp(m->spec.only, s->name) != 0)
+        return;
     if (!slot->is_gone && !s->hidden && slot->gate == MCP_READY && can && !slot->client)
         slot->client = start_client(m, s, ret_notes);
 }

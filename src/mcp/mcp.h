@@ -36,6 +36,7 @@ struct mcp_spec {
     const struct strv *approved;
     bool is_headless;
     bool starts_all;       /* lazy ones, too */
+    const char *only;      /* starts no server but the one of this name; NULL: all */
     struct net *net;       /* NULL: servers at a URL fail */
     struct sdk_link *link; /* NULL: servers inside a client fail */
     mcp_roots_fn roots;
