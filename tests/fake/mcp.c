@@ -3,7 +3,7 @@
  *
  * - none: tools echo, add, fail, image, both, a.b, a_b, "a b", env, big, die, slow (answers after
  *   two minutes, with progress)
- * - resources: tools none, resources manual and logo, instructions
+ * - resources: tools none, resources manual and logo, a template of pages, instructions
  * - prompts: tools none, prompts greet (name, about) and talk
  * - modern: speaks 2026-07-28 alone; tools echo, grow, and ask, which wants a form first
  * - grows: tool grow, prompt greet; after a call of grow also tool grown and prompt talk, and the
@@ -459,6 +459,10 @@ static void take(struct str line)
     else if (str_is(method, "resources/list"))
         answer(id, "\"result\":{\"resources\":[{\"uri\":\"test://manual\",\"name\":\"manual\"},{"
                    "\"uri\":\"test://logo\",\"name\":\"logo\",\"mimeType\":\"image/png\"}]}");
+    else if (str_is(method, "resources/templates/list"))
+        answer(id,
+               "\"result\":{\"resourceTemplates\":[{\"uriTemplate\":\"test://page/{n}\",\"name\":"
+               "\"page\",\"description\":\"A page of the manual\"}]}");
     else if (str_is(method, "resources/read"))
         read_resource(id, json_get(m, "params"));
     else if (str_is(method, "initialize"))

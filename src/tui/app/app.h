@@ -282,6 +282,8 @@ void app_goal_changed(struct app *a);
 /* Makes these the completions after "/", and checks whether there are new ones. */
 void app_commands_take(struct app *a, const slash_item_vec *items);
 void app_commands_look(struct app *a);
+/* Completion knows the resources that servers have now. */
+void app_resources_look(struct app *a);
 void app_goal_release(struct app_goal *g);
 void app_title(struct app *a);
 

@@ -245,6 +245,8 @@ static void key_editor(struct app *a, const struct keypress *k)
 {
     if (k->code == KEY_TEXT && str_starts(k->text, STR("/")) && editor_is_empty(a->editor))
         app_commands_look(a);
+    if (k->code == KEY_TEXT && str_chr(k->text, '@') < k->text.len)
+        app_resources_look(a);
     if (k->code == KEY_PASTE && app_paste_drop(a, k->text))
         return;
     switch (editor_key(a->editor, k, clock_mono_ms())) {

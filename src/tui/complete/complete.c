@@ -74,6 +74,9 @@ void completer_free(struct completer *c)
     gate_release(&c->gate);
     vec_release(&c->commands);
     arena_release(&c->command_arena);
+    vec_release(&c->resources);
+    arena_release(&c->resource_arena);
+    free(c->typed);
     cancel_unref(c->cancel);
     mailbox_unref(c->to);
     free(c->dir);
@@ -96,6 +99,20 @@ void completer_commands(struct completer *c, const struct completer_command *com
                                    .summary = arena_str(&c->command_arena, commands[i].summary),
                                    .runs_bare = commands[i].runs_bare,
                                }));
+    }
+}
+
+void completer_resources(struct completer *c, const struct completer_resource *resources,
+                         size_t count)
+{
+    arena_reset(&c->resource_arena);
+    c->resources.len = 0;
+    for (size_t i = 0; i < count; i++) {
+        vec_push(&c->resources, ((struct completer_resource){
+                                    .name = arena_str(&c->resource_arena, resources[i].name),
+                                    .summary = arena_str(&c->resource_arena, resources[i].summary),
+                                    .goes_on = resources[i].goes_on,
+                                }));
     }
 }
 
@@ -170,6 +187,23 @@ static void lister_run(void *arg)
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
+/* Adds the resources that fit to files that do. */
+static void offer_resources(const struct completer *c, struct answer *a)
+{
+    struct str typed = str_of(c->typed);
+
+    if (!c->resources.len)
+        return;
+    VEC_EACH(&c->resources, r) {
+        struct found f = {
+            .text = r->name, .detail = r->summary, .goes_on = r->goes_on, .is_resource = true};
+
+        if (fuzzy_match(typed, f.text, &f.score))
+            answer_offer(a, f);
+    }
+    answer_settle(a, typed);
+}
+
 /* Until the matcher is done: the shown matches that still fit. */
 static struct answer *narrow(struct completer *c, struct str typed)
 {
@@ -179,7 +213,7 @@ static struct answer *narrow(struct completer *c, struct str typed)
     for (size_t i = 0; i < c->shown->count; i++) {
         struct found f = c->shown->items[i];
 
-        if (fuzzy_match(typed, f.text, &f.score))
+        if (!f.is_resource && fuzzy_match(typed, f.text, &f.score))
             answer_offer(a, f);
     }
     answer_settle(a, typed);
@@ -245,6 +279,9 @@ void completer_ask(struct completer *c, char kind, struct str typed)
         }
         c->is_file = true;
         a = narrow(c, typed);
+        free(c->typed);
+        c->typed = mem_dup(typed.ptr, typed.len);
+        offer_resources(c, a);
         ask_files(c, typed);
     }
     answer_free(c->shown);
@@ -265,6 +302,8 @@ bool completer_news(struct completer *c)
         answer_free(a);
         return false;
     }
+    if (c->is_file)
+        offer_resources(c, a);
     differs = !answer_eq(a, c->shown);
     answer_free(c->shown);
     c->shown = a;

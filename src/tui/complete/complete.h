@@ -1,5 +1,5 @@
 /*
- * Completion: files after "@", commands after "/".
+ * Completion: files and resources of servers after "@", commands after "/".
  *
  * Names are matched fuzzily (fuzzy.h). The list of files is made by a separate thread, in the order
  * and with the ignore rules of tools/search/walk.h, at the first "@" and again when it is older
@@ -38,6 +38,12 @@ struct completer_command {
     bool runs_bare; /* means something without its arguments: Enter may send it as it is */
 };
 
+/* A resource of a server, named "server:uri": lent. */
+struct completer_resource {
+    struct str name, summary;
+    bool goes_on; /* the name is the beginning of a template's */
+};
+
 struct completer_spec {
     const char *dir;
     const struct conf *conf; /* of complete_command.h; NULL: files are always listed here. Lent */
@@ -52,6 +58,10 @@ struct completer *completer_new(const struct completer_spec *spec);
 void completer_free(struct completer *c);
 void completer_commands(struct completer *c, const struct completer_command *commands,
                         size_t count);
+
+/* Those that are offered beside files, copied. There are few: all are looked at for each key. */
+void completer_resources(struct completer *c, const struct completer_resource *resources,
+                         size_t count);
 
 /* kind: '@' or '/'. Starts a search; known matches are available at once. */
 void completer_ask(struct completer *c, char kind, struct str typed);

@@ -17,6 +17,7 @@ struct found {
     size_t at_count;
     int score;
     bool goes_on;
+    bool is_resource;
 };
 
 struct answer {

@@ -269,11 +269,48 @@ static void put_in(void **state)
     }
 }
 
+/* Resources stand among the files, and stay when the list of files comes. */
+static void resources(void **state)
+{
+    static const struct completer_resource all[] = {
+        {.name = STR_INIT("docs:test://manual"), .summary = STR_INIT("The manual")},
+        {.name = STR_INIT("docs:test://page/"), .goes_on = true},
+    };
+    static const struct {
+        const char *typed, *found;
+    } rows[] = {
+        {"docs:", "docs:test://page/ docs:test://manual"},
+        {"manual", "docs:test://manual"},
+        {"docs:test://p", "docs:test://page/"},
+        {"main.c", "src/main.c"},
+        {"docs:none", ""},
+    };
+    struct fixture *f = *state;
+
+    completer_resources(f->completer, all, ARRAY_LEN(all));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(buf_release) struct buf found = BUF_INIT(BUF_NO_LIMIT);
+
+        completer_ask(f->completer, '@', str_of(rows[i].typed));
+        settle(f);
+        names(f, &found);
+        if (!str_is(buf_str(&found), rows[i].found))
+            fail_msg("%s: %s", rows[i].typed, buf_cstr(&found));
+    }
+    completer_ask(f->completer, '@', STR("manual"));
+    assert_true(str_is(completer_at(f->completer, 0).detail, "The manual"));
+    completer_resources(f->completer, NULL, 0);
+    completer_ask(f->completer, '@', STR("manual"));
+    settle(f);
+    assert_int_equal(completer_count(f->completer), 0);
+}
+
 UNIT_TEST(complete)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files, setup, teardown),
         cmocka_unit_test_setup_teardown(slashes, setup, teardown),
+        cmocka_unit_test_setup_teardown(resources, setup, teardown),
         cmocka_unit_test_setup_teardown(newest_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(left_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(put_in, setup, teardown),

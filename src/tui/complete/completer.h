@@ -26,6 +26,9 @@ struct completer {
     /* the UI thread's */
     struct arena command_arena;
     VEC(struct completer_command) commands;
+    struct arena resource_arena;
+    VEC(struct completer_resource) resources;
+    char *typed; /* the last question about files; NULL: none */
     struct answer *shown;
     unsigned serial; /* of the last question */
     bool is_file;    /* it was about files */
