@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "json/json.h"
 #include "json/jw.h"
+#include "proc/tree.h"
 #include "store/file_lock.h"
 
 #define ROSTER_FILE "config.json"
@@ -90,6 +91,7 @@ int roster_read(struct roster *r, struct err *err)
     r->created_ms = json_get_i64(file, "createdAt", 0);
     r->lead_session = arena_str(&r->arena, json_get_str(file, "leadSessionId"));
     r->lead_pid = json_get_i64(json_get(file, "leadProcess"), "pid", 0);
+    r->lead_start = json_get_i64(json_get(file, "leadProcess"), "procStart", 0);
     r->socket = arena_str(&r->arena, json_get_str(json_get(file, "leadProcess"), "socket"));
     JSON_EACH(json_get(file, "members"), it) {
         struct member *m;
@@ -130,6 +132,7 @@ static int roster_write(struct roster *r, struct err *err)
     jw_key(&w, "leadProcess");
     jw_object(&w);
     jw_ki64(&w, "pid", r->lead_pid);
+    jw_ki64(&w, "procStart", r->lead_start);
     jw_kstr(&w, "socket", r->socket);
     jw_object_end(&w);
     jw_kraw(&w, "teamAllowedPaths", STR("[]"));
@@ -155,6 +158,16 @@ static int roster_write(struct roster *r, struct err *err)
     if (buf_check(&text, err) < 0)
         return -1;
     return file_replace(path, buf_str(&text), 0600, err);
+}
+
+/* A pid alone may belong to another process by the time it is read. */
+static void set_lead(struct roster *r)
+{
+    struct tree_proc me = {0};
+
+    (void)tree_look(getpid(), &me);
+    r->lead_pid = getpid();
+    r->lead_start = (int64_t)me.start;
 }
 
 static int roster_open(struct roster *r, struct latch *latch, struct cancel *cancel,
@@ -193,7 +206,7 @@ int roster_create(struct roster *r, const char *home, struct str name, struct st
     r->description = arena_str(&r->arena, description);
     r->lead_session = arena_str(&r->arena, session);
     r->created_ms = clock_wall_ms();
-    r->lead_pid = getpid();
+    set_lead(r);
     if (latch_take(lead, r->folder, LEAD_LOCK, cancel, err) < 0)
         return -1;
     return roster_write(r, err);
@@ -226,7 +239,7 @@ int roster_adopt(struct roster *r, const char *home, struct str session, struct 
 
         if (roster_open(r, &latch, cancel, err) < 0)
             return -1;
-        r->lead_pid = getpid();
+        set_lead(r);
         return roster_write(r, err) < 0 ? -1 : 1;
     }
 }

@@ -37,7 +37,7 @@ struct roster {
     char *folder;
     struct arena arena; /* owns all strings */
     struct str name, description, lead_session, socket;
-    int64_t created_ms, lead_pid;
+    int64_t created_ms, lead_pid, lead_start; /* of the lead's process, and when it started */
     VEC(struct member) members;
 };
 #define ROSTER_INIT                                                                                \

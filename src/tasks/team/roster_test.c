@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/disk.h"
 #include "base/err.h"
+#include "proc/tree.h"
 #include "store/scratch_check.h"
 #include "sync/thread.h"
 #include "tasks/team/roster.h"
@@ -37,6 +38,23 @@ static void open_roster(struct roster *r)
     r->folder = mem_dup(folder, strlen(folder));
     if (roster_read(r, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+/* The lead's process is told from a later one with the same pid. */
+static void lead_process(void **state)
+{
+    CLEANUP(latch_give) struct latch lead = LATCH_INIT;
+    CLEANUP(roster_release) struct roster r = ROSTER_INIT;
+    struct tree_proc me;
+
+    (void)state;
+    scratch_make();
+    create(&lead);
+    open_roster(&r);
+    assert_true(tree_look(getpid(), &me));
+    assert_int_equal(r.lead_pid, getpid());
+    assert_int_equal(r.lead_start, me.start);
+    scratch_remove();
 }
 
 static void add(struct str name, struct buf *ret)
@@ -141,6 +159,7 @@ static void killed_at_each_write(void **state)
 UNIT_TEST(roster)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lead_process),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(killed_at_each_write),
     };
