@@ -390,6 +390,7 @@ static void app_release(struct app *a)
     buf_release(&a->figures.branch);
     app_goal_release(&a->goal);
     app_agents_release(a);
+    app_board_release(a);
     app_watch_end(a);
     mailbox_unref(a->mailbox);
 }

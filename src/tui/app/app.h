@@ -16,6 +16,7 @@
  *   app_paste.c    pictures out of one
  *   app_notify.c   notifies a user who is looking elsewhere
  *   app_agents.c   who is at work: the rows below the status, and their keys
+ *   app_board.c    the task list above the prompt
  *   app_view.c     another agent's conversation in the place of the main one's
  *   app_frame.c    one frame
  *   app_status.c   the status below it
@@ -40,6 +41,7 @@
 #include "slash/front.h"
 #include "slash/slash.h"
 #include "store/goals/goals.h"
+#include "tasks/team/board.h"
 #include "tui/app/tui.h"
 #include "tui/dialog/panel.h"
 #include "tui/screen/line.h"
@@ -139,6 +141,15 @@ struct app_agents {
     size_t focus;      /* 0: main */
 };
 
+/* The task list. */
+struct app_board {
+    bool is_shown, is_read;
+    bool is_asked; /* a chore is on its way */
+    int64_t asked_ms;
+    struct board list;
+    struct strv gone; /* owners that have left the team */
+};
+
 /* The conversation of another agent, in the place of the main one's. */
 struct app_viewed {
     char id[SPAWN_ID_LEN + 1]; /* "": the main one is shown */
@@ -196,6 +207,7 @@ struct app {
     struct app_figures figures;
     struct app_goal goal;
     struct app_agents agents;
+    struct app_board board;
     struct app_viewed viewed;
     struct app_watch watch;
     int64_t turn_ms; /* when the running one began */
@@ -358,6 +370,13 @@ int64_t app_agents_due(const struct app *a, int64_t now_ms); /* -1: nothing move
 const struct app_agent *app_agents_find(const struct app *a, const char *id); /* NULL: none */
 void app_agents_forget(struct app *a);                                        /* the session goes */
 void app_agents_release(struct app *a);
+
+/* app_board.c */
+bool app_board_key(struct app *a, const struct keypress *k); /* false: not for it */
+void app_board_draw(struct app *a, const struct view *v, struct lines *ret);
+void app_board_tick(struct app *a);
+int64_t app_board_due(const struct app *a); /* when it is read again; -1: it is not shown */
+void app_board_release(struct app *a);
 
 /* app_view.c */
 struct chat *app_shown(const struct app *a); /* the conversation on the screen */

@@ -221,7 +221,10 @@ static void frame_lower(struct app *a, const struct view *v, struct screen_curso
         struct lines queue = LINES_INIT;
         struct lines editor = LINES_INIT;
 
+        part.rows = v->rows / 3;
+        app_board_draw(a, &part, &queue);
         frame_queue(a, v, &queue);
+        part.rows = v->rows - (int)lines_count(&below);
         part.rows -= (int)lines_count(&queue);
         if (part.rows < 3) { /* a low window: what one writes goes first */
             lines_clear(&queue);
@@ -503,6 +506,7 @@ void app_frame(struct app *a)
         return;
     app_view(a, &v);
     app_agents_refresh(a);
+    app_board_tick(a);
     if (full)
         frame_full(a, panel, &v);
     else
@@ -528,7 +532,8 @@ int64_t app_due(struct app *a)
 {
     int64_t now_ms = clock_mono_ms();
     struct panel *panel = app_panel(a);
-    int64_t moves_ms = sooner(chat_due(app_shown(a), now_ms), app_agents_due(a, now_ms));
+    int64_t rows_ms = sooner(app_agents_due(a, now_ms), app_board_due(a));
+    int64_t moves_ms = sooner(chat_due(app_shown(a), now_ms), rows_ms);
     int64_t due_ms = keyboard_due(a->keyboard);
     const struct sent *slow = frame_command(a);
     int64_t slow_ms = slow ? slow->sent_ms + FRAME_SLOW_MS : -1;

@@ -339,7 +339,7 @@ void app_key(struct app *a, const struct keypress *k)
     if (!app_panel(a)) {
         if (editor_is_empty(a->editor) && keypress_is(k, "?")) /* it may be the first word, too */
             app_hint(a, "/ commands · @ files · ! shell · # memory · Ctrl-O transcript · /help");
-        if (!app_agents_key(a, k) && !key_background(a, k))
+        if (!app_agents_key(a, k) && !app_board_key(a, k) && !key_background(a, k))
             key_to_editor(a, k);
         if (k->code == KEY_TEXT || k->code == KEY_PASTE)
             app_offer_fresh(a);
