@@ -10,12 +10,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/strv.h"
 #include "guard/buffers.h"
 #include "guard/workspace.h"
 #include "host/host.h"
 #include "json/json.h"
 #include "proto/acp/acp_state.h"
 #include "sync/mailbox.h"
+#include "sync/thread.h"
 
 #define FILES_READ_MS 5000
 #define FILES_WRITE_MS 60000 /* the editor may run a formatter first */
@@ -26,6 +28,8 @@ struct acp_files {
     atomic_int refs;
     struct mailbox *loop;
     uint64_t view;
+    struct lock lock; /* guards: */
+    struct strv complaints;
 };
 
 struct answer_mail {
@@ -126,22 +130,29 @@ static void file_mail_release(struct view_mail *mail)
     mem_freep(&m);
 }
 
-struct complaint_mail {
-    struct view_mail base;
-    struct buf text;
-};
+void acp_files_complain(struct acp_view *v)
+{
+    CLEANUP(strv_release) struct strv complaints = STRV_INIT;
+
+    if (!v->files)
+        return;
+    lock_take(&v->files->lock);
+    complaints = v->files->complaints;
+    v->files->complaints = (struct strv)STRV_INIT;
+    lock_give(&v->files->lock);
+    for (size_t i = 0; i < complaints.len; i++)
+        acp_say_notice(v, "warning", str_of(complaints.ptr[i]));
+}
 
 static void complaint_run(struct client_view *view, struct view_mail *mail)
 {
-    acp_say_notice(acp_view_of(view), "warning", buf_str(&((struct complaint_mail *)mail)->text));
+    (void)mail;
+    acp_files_complain(acp_view_of(view));
 }
 
 static void complaint_release(struct view_mail *mail)
 {
-    struct complaint_mail *m = (struct complaint_mail *)mail;
-
-    buf_release(&m->text);
-    mem_freep(&m);
+    mem_freep(&mail);
 }
 
 /* ---- On threads of tools ---- */
@@ -203,13 +214,15 @@ static int files_write(void *arg, const char *path, struct str text, struct canc
 
 static void files_complain(void *arg, const char *path, const char *why)
 {
-    const struct acp_files *f = arg;
-    struct complaint_mail *m = mem_zalloc(sizeof(*m));
+    struct acp_files *f = arg;
+    struct view_mail *m = mem_zalloc(sizeof(*m));
 
-    mail_init(&m->base, f, complaint_run, complaint_release);
-    buf_init(&m->text, 8192);
-    buf_addf(&m->text, "%.2000s was read from disk, without unsaved changes: %.200s", path, why);
-    mailbox_send(f->loop, &m->base.mail);
+    lock_take(&f->lock);
+    strv_addf(&f->complaints, "%.2000s was read from disk, without unsaved changes: %.200s", path,
+              why);
+    lock_give(&f->lock);
+    mail_init(m, f, complaint_run, complaint_release);
+    mailbox_send(f->loop, &m->mail);
 }
 
 static void files_ref(void *arg)
@@ -224,6 +237,8 @@ static void files_unref(void *arg)
     if (atomic_fetch_sub(&f->refs, 1) > 1)
         return;
     mailbox_unref(f->loop);
+    strv_release(&f->complaints);
+    lock_release(&f->lock);
     mem_freep(&f);
 }
 
@@ -248,6 +263,7 @@ void acp_files_lend(struct acp_view *v)
         return;
     v->files = mem_zalloc(sizeof(*v->files));
     atomic_init(&v->files->refs, 1);
+    lock_init(&v->files->lock);
     v->files->loop = mailbox_ref(client_mailbox(v->acp->client));
     v->files->view = view_number(v->view);
     lender.arg = v->files;

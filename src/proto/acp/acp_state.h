@@ -155,6 +155,8 @@ void acp_asks_refuse(struct acp_view *v);
 
 void acp_files_lend(struct acp_view *v);
 void acp_files_withdraw(struct acp_view *v);
+/* Files that had to be read from the disk are named before what comes of it. */
+void acp_files_complain(struct acp_view *v);
 
 /* ---- acp_options.c ---- */
 

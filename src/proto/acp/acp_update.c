@@ -269,6 +269,7 @@ static void say_retry(struct acp_view *v, const struct event *e)
 /* Of any agent of the session. */
 static void on_tool(struct acp_view *v, const struct event *e)
 {
+    acp_files_complain(v);
     if (e->kind == EVENT_TOOL_STARTED)
         acp_tool_started(v, e);
     else if (e->kind == EVENT_TOOL_PROGRESS)
