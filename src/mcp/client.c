@@ -386,6 +386,8 @@ static void client_run(void *arg)
 
     if (c->spec.is_lazy)
         client_show(c, MCP_IDLE, NULL, NULL);
+    else if (c->spec.delay_ms)
+        c->retry_ms = clock_mono_ms() + c->spec.delay_ms;
     else
         client_start(c);
     while (goes_on) {

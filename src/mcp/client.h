@@ -58,6 +58,7 @@ struct mcp_client_spec {
     const char *log;
     const char *cache;       /* file of the lists it had last; NULL: they are not kept */
     bool is_lazy;            /* it starts with the first request */
+    int64_t delay_ms;        /* before it starts */
     struct sandbox *sandbox; /* for servers that want to be confined; NULL: there is none */
     struct net *net;
     struct sdk_link *link; /* NULL: there is no client with servers */

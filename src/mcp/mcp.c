@@ -38,7 +38,8 @@
 #define MCP_RESULT_TOKENS 25000
 #define MCP_RESULT_MAX_TOKENS (1000 * 1000)
 #define MCP_RESULT_RAISED ((int64_t)500 * 1000) /* bytes that a tool may ask for */
-#define SHOWN_TEXT ((size_t)1000)               /* of a description that has changed */
+#define START_DELAY_MS 20         /* many processes at once would hold up the first request */
+#define SHOWN_TEXT ((size_t)1000) /* of a description that has changed */
 #define MCP_MAX_SCHEMA ((size_t)64 << 10)
 
 struct slot {
@@ -102,6 +103,7 @@ static struct mcp_client *start_client(struct mcp *m, const struct mcp_server *s
         .roots = m->spec.roots,
         .cache = cache_path(m, s),
         .is_lazy = s->is_lazy && !m->spec.starts_all,
+        .delay_ms = m->spec.starts_all || s->type == MCP_SDK ? 0 : START_DELAY_MS,
         .sandbox = m->spec.sandbox,
         .ask = m->spec.ask,
         .can_sample = m->spec.can_sample,
