@@ -67,10 +67,12 @@ struct spawn_spec {
     struct str mode; /* permission mode such as "plan"; empty = the session's current mode */
     const char *dir; /* working directory; may be a worktree that the caller has made */
     int64_t max_steps;
-    struct str memory;         /* of its type: "user", "project", "local"; or empty */
-    const struct strv *skills; /* that its context begins with; or NULL */
-    const struct json *hooks;  /* its definition's, in the form of the settings; or NULL */
-    const char *hooks_file;    /* where they are written */
+    struct str memory;          /* of its type: "user", "project", "local"; or empty */
+    const struct strv *skills;  /* that its context begins with; or NULL */
+    const struct json *servers; /* MCP servers that run while it does, {"name": entry}; or NULL */
+    const struct strv *server_names; /* of the session's that it needs; or NULL */
+    const struct json *hooks;        /* its definition's, in the form of the settings; or NULL */
+    const char *hooks_file;          /* where they are written */
     /* Called on its threads with each of its events, before observers get them. May be NULL. */
     void (*hears)(void *arg, const char *id, const struct event *e);
     /* Called on its thread each time it starts to rest, with no lock held. It may call everything

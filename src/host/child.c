@@ -35,6 +35,7 @@
 #include "llm/message.h"
 #include "llm/provider.h"
 #include "llm/spending.h"
+#include "mcp/mcp.h"
 #include "store/transcript/load.h"
 #include "sync/cancel.h"
 #include "tasks/agents.h"
@@ -282,11 +283,68 @@ static int child_make_place(struct child *c, const struct spawn_spec *spec, stru
     return c->has_mode ? permit_set_mode(c->permit, mode, err) : 0;
 }
 
+/* Live as long as a toolbox that has their tools. */
+struct own_servers {
+    struct mcp *mcp;
+    struct mcp_tools *tools;
+};
+
+static void own_servers_free(void *arg)
+{
+    struct own_servers *own = arg;
+
+    if (!own)
+        return;
+    mcp_tools_free(own->tools);
+    mcp_free(own->mcp);
+    mem_freep(&own);
+}
+
+static void child_note(struct child *c, const char *what)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+
+    buf_addf(&text, "agent %s: %s", c->identity.type, what);
+    host_notice(c->host, LEVEL_WARNING, buf_str(&text));
+}
+
+/* The servers of its type; an agent also works without them. NULL: it has none. */
+static struct own_servers *child_start_servers(struct child *c, const struct spawn_spec *spec)
+{
+    struct host *h = c->host;
+    CLEANUP(strv_release) struct strv notes = STRV_INIT;
+    struct own_servers *own = NULL;
+    struct mcp *m = NULL;
+    struct err err = {0};
+
+    for (size_t i = 0; spec->server_names && i < spec->server_names->len; i++) {
+        const char *name = spec->server_names->ptr[i];
+
+        if (!h->mcp || mcp_find(h->mcp, str_of(name)) == mcp_count(h->mcp))
+            strv_addf(&notes, "there is no MCP server '%s'", name);
+    }
+    if (spec->servers)
+        m = host_start_own_servers(h, spec->servers, &notes, &err);
+    if (err.code)
+        strv_addf(&notes, "its MCP servers cannot be used: %s", err.text);
+    if (m) {
+        own = mem_zalloc(sizeof(*own));
+        own->mcp = m;
+        own->tools = mcp_tools(m, &notes);
+    }
+    for (size_t i = 0; i < notes.len; i++)
+        child_note(c, notes.ptr[i]);
+    return own;
+}
+
 static int child_make_tools(struct child *c, const struct spawn_spec *spec, struct child *parent,
                             struct toolbox *from, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;
-    struct tool_entry structured;
+    struct own_servers *own = child_start_servers(c, spec);
+    const struct tool_entry *theirs = NULL;
+    struct tool_entry *more;
+    size_t their_count = 0;
     struct toolbox_spec box = {
         .from = from,
         .shows_built_in = !str_is(spec->type, "fork"), /* which sends what its parent sends */
@@ -296,17 +354,27 @@ static int child_make_tools(struct child *c, const struct spawn_spec *spec, stru
         .conf = c->host->conf,
         .provider = &c->host->models.list[0],
         .permit = c->permit,
-        .more = &structured,
-        .more_count = spec->schema.len > 0,
+        .release = own ? own_servers_free : NULL,
+        .release_arg = own,
     };
 
-    if (!spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
+    if (own)
+        theirs = mcp_tools_rows(own->tools, &their_count);
+    box.more = more = arena_zalloc(&arena, (their_count + 1) * sizeof(*more));
+    for (size_t i = 0; i < their_count; i++)
+        more[box.more_count++] = theirs[i];
+    if (!own && !spec->tools && !spec->wants_tool && !spec->schema.len && !toolbox_owed(from)) {
         c->toolbox = toolbox_ref(from);
         c->has_all_tools = !parent || parent->has_all_tools;
         return 0;
     }
-    if (spec->schema.len && tool_structured(spec->schema, &arena, &structured, err) < 0)
-        return -1;
+    if (spec->schema.len) {
+        if (tool_structured(spec->schema, &arena, &more[box.more_count], err) < 0) {
+            own_servers_free(own);
+            return -1;
+        }
+        box.more_count++;
+    }
     return toolbox_new(&box, &c->toolbox, err);
 }
 

@@ -166,6 +166,10 @@ bool host_coordinator_news(struct host *h, struct buf *ret);
 
 /* mcp.c: starts the servers, waits for them before the first turn, applies changes. */
 int host_start_mcp(struct host *h, struct strv *ret_notes, struct err *err);
+/* Starts servers of an agent and waits until they have connected. Those whose names the session's
+ * servers have are left out. NULL: none is left, or *err is set. */
+struct mcp *host_start_own_servers(struct host *h, const struct json *servers,
+                                   struct strv *ret_notes, struct err *err);
 /* Those of plugins that were loaded since. */
 int host_add_plugin_servers(struct host *h, struct err *err);
 void host_await_mcp(struct host *h);

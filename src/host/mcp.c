@@ -5,6 +5,8 @@
  */
 #include "host/mcp.h"
 
+#include <string.h>
+
 #include "agent/agent.h"
 #include "agent/event.h"
 #include "agent/toolbox.h"
@@ -313,6 +315,82 @@ static bool has_remote(const struct json *servers)
             return true;
     }
     return false;
+}
+
+/* The other ones, in the arena. */
+static const struct json *without_ours(struct host *h, const struct json *servers,
+                                       struct arena *arena, struct strv *ret_notes)
+{
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    const struct json *rest = NULL;
+    struct jw w;
+
+    jw_init(&w, &text, 0);
+    jw_object(&w);
+    JSON_EACH(servers, entry) {
+        if (h->mcp && mcp_find(h->mcp, json_key(entry)) < mcp_count(h->mcp)) {
+            strv_addf(ret_notes, "the session's own MCP server %.*s is used",
+                      STR_ARG(str_clip(json_key(entry), 100)));
+            continue;
+        }
+        jw_key_str(&w, json_key(entry));
+        jw_json(&w, entry);
+    }
+    jw_object_end(&w);
+    (void)json_parse(arena, arena_str(arena, buf_str(&text)), &rest, /*ret_info=*/NULL,
+                     /*err=*/NULL);
+    return rest;
+}
+
+/* Those that did not connect. */
+static void note_unconnected(const struct mcp *m, struct strv *ret_notes)
+{
+    for (size_t i = 0; i < mcp_count(m); i++) {
+        CLEANUP(buf_release) struct buf why = BUF_INIT(1000);
+        const struct mcp_server *s = mcp_server_at(m, i);
+        const char *status = mcp_status(m, i, &why);
+
+        if (strcmp(status, "connected") != 0)
+            strv_addf(ret_notes, "its MCP server %s: %s%s%s", s->name, status, why.len ? ": " : "",
+                      s->gate == MCP_BROKEN ? s->problem : buf_cstr(&why));
+    }
+}
+
+struct mcp *host_start_own_servers(struct host *h, const struct json *servers,
+                                   struct strv *ret_notes, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(strv_release) struct strv approved = STRV_INIT;
+    struct mcp_spec spec = {
+        .conf = h->conf,
+        .dynamic = without_ours(h, servers, &arena, ret_notes),
+        .approved = &approved,
+        .is_headless = !h->is_interactive,
+        .starts_all = true,
+        .only_dynamic = true,
+        .roots = host_mcp_roots,
+        .sandbox = h->sandbox,
+        .ask = host_mcp_ask,
+        .said = host_mcp_said,
+        .done = host_mcp_done,
+        .arg = h,
+    };
+    struct mcp *m = NULL;
+
+    if (!json_len(spec.dynamic))
+        return NULL;
+    if (has_remote(spec.dynamic)) {
+        if (!h->net)
+            h->net = connect_net(h->conf, err);
+        if (!h->net || net_loaded(h->net, err) < 0)
+            return NULL;
+    }
+    spec.net = h->net;
+    if (mcp_new(&spec, ret_notes, &m, err) < 0)
+        return NULL;
+    mcp_wait(m, wait_ms(h), h->cancel);
+    note_unconnected(m, ret_notes);
+    return m;
 }
 
 int host_set_servers(struct host *h, const struct json *servers, struct sdk_link *link,

@@ -177,8 +177,11 @@ int mcp_new(const struct mcp_spec *spec, struct strv *ret_notes, struct mcp **re
     }
     strv_add_all(ret_notes, &servers.notes);
     VEC_EACH(&servers.list, s) {
-        struct slot *slot = slot_add(m, s);
+        struct slot *slot;
 
+        if (spec->only_dynamic && !json_get(spec->dynamic, s->name))
+            continue;
+        slot = slot_add(m, s);
         if (slot)
             slot_start(m, slot, ret_notes);
     }

@@ -37,6 +37,7 @@ struct mcp_spec {
     bool is_headless;
     bool starts_all;       /* lazy ones, too */
     const char *only;      /* starts no server but the one of this name; NULL: all */
+    bool only_dynamic;     /* has no other servers */
     struct net *net;       /* NULL: servers at a URL fail */
     struct sdk_link *link; /* NULL: servers inside a client fail */
     mcp_roots_fn roots;

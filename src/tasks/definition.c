@@ -49,6 +49,7 @@ void definitions_unref(struct definitions *l)
         strv_release(&(*it)->disallowed);
         strv_release(&(*it)->starts);
         strv_release(&(*it)->skills);
+        strv_release(&(*it)->server_names);
     }
     vec_release(&l->list);
     vec_release(&l->stamps);

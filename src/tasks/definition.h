@@ -67,7 +67,9 @@ struct definition {
     bool omits_instructions;
     struct str color, initial_prompt, memory;
     struct strv skills;
-    const struct json *hooks; /* NULL: none */
+    const struct json *hooks;   /* NULL: none */
+    const struct json *servers; /* its own MCP servers, {"name": entry}; NULL: none */
+    struct strv server_names;   /* of the session's that it names */
 };
 
 struct definition_stamp;

@@ -11,6 +11,7 @@
 #include "conf/frontmatter.h"
 #include "guard/permit.h"
 #include "json/json.h"
+#include "json/jw.h"
 #include "tasks/definition.h"
 
 /* The file being read, for messages about problems. */
@@ -206,11 +207,43 @@ static void read_hooks(struct reading *r, struct definition *d, const struct jso
         say_dropped(r, v, "it must be an object");
 }
 
+static void write_servers(const struct json *servers, struct jw *w)
+{
+    JSON_EACH(servers, entry) {
+        jw_key_str(w, json_key(entry));
+        jw_json(w, entry);
+    }
+}
+
+/* {"name": entry}, or a list of names and such objects. */
 static void read_servers(struct reading *r, struct definition *d, const struct json *v)
 {
-    (void)d;
-    say(r, &r->list->notes, json_key(v),
-        "mcpServers has no effect yet: the agent has the servers of the session");
+    CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
+    struct jw w;
+
+    if (json_is(v, JSON_STRING)) {
+        split_names(json_str(v), &d->server_names);
+        return;
+    }
+    if (!json_is(v, JSON_OBJECT) && !json_is(v, JSON_ARRAY)) {
+        say_dropped(r, v, "it must be a list of names, or an object of servers");
+        return;
+    }
+    jw_init(&w, &text, 0);
+    jw_object(&w);
+    if (json_is(v, JSON_OBJECT))
+        write_servers(v, &w);
+    for (size_t i = 0; json_is(v, JSON_ARRAY) && i < json_len(v); i++) {
+        if (json_is(json_at(v, i), JSON_STRING))
+            split_names(json_str(json_at(v, i)), &d->server_names);
+        else
+            write_servers(json_at(v, i), &w);
+    }
+    jw_object_end(&w);
+    if (json_parse(&r->list->arena, arena_str(&r->list->arena, buf_str(&text)), &d->servers,
+                   /*ret_info=*/NULL, /*err=*/NULL) < 0 ||
+        !json_len(d->servers))
+        d->servers = NULL;
 }
 
 static const struct {

@@ -86,6 +86,9 @@ static void hire_describe(struct hire *h, struct agents *a, const struct agents_
         .effort = o->effort ? o->effort : h->type->effort,
         .mode = agents_mode_of(o->permit, h->type),
         .max_steps = h->type->max_steps,
+        .skills = &h->type->skills,
+        .servers = h->type->servers,
+        .server_names = &h->type->server_names,
     };
     hire->spec = spec;
     hire->model = spec->model.len ? spec->model : o->model_now;

@@ -499,6 +499,8 @@ int run_launch(struct run *r, struct err *err)
         .max_steps = r->type ? r->type->max_steps : 0,
         .memory = r->type ? r->type->memory : STR(""),
         .skills = r->type ? &r->type->skills : NULL,
+        .servers = r->type ? r->type->servers : NULL,
+        .server_names = r->type ? &r->type->server_names : NULL,
         .hooks = r->type ? r->type->hooks : NULL,
         .hooks_file = r->type ? r->type->path : NULL,
         .hears = run_hear,
