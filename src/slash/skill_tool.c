@@ -128,6 +128,8 @@ static bool is_refused(struct own_now *n, const struct own_list *own, struct str
     } else if (!c || !host_offers_skill(own_now_host(n), c->name) ||
                (c->level == LEVEL_PROJECT && !is_offered(n, c) && !c->is_users)) {
         say_unknown(n, own, name, ret);
+    } else if (c->is_users && c->is_hidden) {
+        buf_addf(&ret->text, "%s is switched off; it cannot be called.", buf_cstr(&typed));
     } else if (c->is_users) {
         buf_addf(&ret->text,
                  "Only the user can run %s. Do not imitate it; ask the user to type it if it is "

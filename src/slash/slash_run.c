@@ -299,7 +299,9 @@ static int slash_run_own(struct slash *s, struct slash_job *j, struct err *ret_e
         if (!o->is_hidden)
             nearest_offer(&near, o->name);
     }
-    if (c)
+    if (c && c->is_users)
+        err_set(&err, ERR_DENIED, "/%.*s is switched off", STR_ARG(c->name));
+    else if (c)
         err_set(&err, ERR_DENIED, "/%.*s is for the model: its file says user-invocable: false",
                 STR_ARG(c->name));
     else
