@@ -1,10 +1,16 @@
 /*
  * What an MCP server answers, line by line: each request of a client gets the next line, in which $
  * is the id of that request. The client ends connected or with a reason, whatever they hold, and is
- * gone when it is freed.
+ * gone when it is freed. After a first line "modern" it begins with the protocol that has no
+ * handshake, and calls a tool, whose result may be questions.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "fuzz.h"
@@ -65,6 +71,48 @@ static int script_send(struct sdk_link *self, const char *server, struct str mes
     return 0;
 }
 
+/* The file that says which protocol the server spoke the last time: it can be read alone. */
+static const char *modern_cache(void)
+{
+    static char path[40];
+    char text[200];
+    int fd;
+
+    if (path[0])
+        return path;
+    fd = memfd_create("cache", MFD_CLOEXEC);
+    snprintf(text, sizeof(text), "{\"at\":%" PRId64 ",\"era\":\"modern\"}", clock_wall_ms());
+    FUZZ_CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return path;
+}
+
+static int answer_all(void *arg, const char *server, struct str method, const struct json *params,
+                      struct cancel *cancel, struct buf *ret, struct err *err)
+{
+    (void)arg;
+    (void)server;
+    (void)method;
+    (void)params;
+    (void)cancel;
+    (void)err;
+    buf_adds(ret, "{\"action\":\"accept\"}");
+    return 0;
+}
+
+static void call(struct mcp_client *c)
+{
+    CLEANUP(buf_release) struct buf answer = BUF_INIT(1 << 20);
+    struct mcp_request request = {
+        .method = "tools/call", .params = STR("{\"name\":\"t\"}"), .timeout_ms = 100};
+    struct err err = {0};
+
+    if (mcp_client_call(c, &request, /*cancel=*/NULL, &answer, &err) < 0)
+        FUZZ_CHECK(err.text[0]);
+    else
+        FUZZ_CHECK(answer.len);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct script s = {.link = {script_open, script_close, script_send},
@@ -72,10 +120,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char name[] = "fuzz";
     struct mcp_server server = {.name = name, .type = MCP_SDK, .start_ms = 100};
     struct mcp_client_spec spec = {.server = &server, .dir = "/", .link = &s.link};
-    struct mcp_client *c = mcp_client_new(&spec, NULL);
+    bool is_modern = str_starts(s.rest, STR("modern\n"));
+    struct mcp_client *c;
     struct mcp_look look;
     struct err err = {0};
 
+    if (is_modern) {
+        s.rest = str_from(s.rest, 7);
+        spec.cache = modern_cache();
+        spec.ask = answer_all;
+    }
+    c = mcp_client_new(&spec, NULL);
     FUZZ_CHECK(c);
     if (mcp_client_wait(c, 60000, /*cancel=*/NULL, &err) < 0)
         FUZZ_CHECK(err.text[0]);
@@ -83,6 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK((look.state == MCP_CONNECTED) == !look.error[0]);
     FUZZ_CHECK(look.state != MCP_CONNECTED || look.lists);
     mcp_lists_unref(look.lists);
+    if (is_modern && look.state == MCP_CONNECTED)
+        call(c);
     mcp_client_free(c);
     return 0;
 }
