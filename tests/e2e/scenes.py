@@ -3,6 +3,7 @@
 
     scenes.py BUILD [NAME...]
 """
+import glob
 import json
 import os
 import shutil
@@ -10,9 +11,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
+import types
 
 sys.dont_write_bytecode = True  # the sources stay clean
-from peer import PATIENCE_S, TENAX, Peer, Server
+from peer import NO, PATIENCE_S, TENAX, YES, Peer, Server
 
 FREE = ('--permission-mode', 'bypassPermissions', '--dangerously-skip-permissions')
 WAITS = 'echo begun; until test -e go; do sleep 0.02; done; rm go'
@@ -156,6 +159,186 @@ def loaded_while_it_works(stage):
     p.end()
 
 
+def opened(stage, capabilities, *args):
+    """An editor that says what it can do, and its session."""
+    p = Peer(stage, 'acp', *args)
+    assert 'result' in p.ask('initialize', {'protocolVersion': 1, 'clientCapabilities': capabilities})
+    return p, p.open()
+
+
+def calls_in(updates):
+    """By id: what became of each call, and its updates."""
+    found = {}
+    for u in updates:
+        if u['sessionUpdate'] in ('tool_call', 'tool_call_update'):
+            found.setdefault(u['toolCallId'], []).append(u)
+    return found
+
+
+@scene('step\n if-prompt "work"\n call Bash {"command": "' + WAITS + '; echo ended; exit 3"}\n call Read {"file_path": "a.txt"}\n' + FINE)
+def terminals_that_only_show(stage):
+    """A command has a terminal with its output and its end; no request of the agent is about one."""
+    with open(os.path.join(stage, 'work', 'a.txt'), 'w') as f:
+        f.write('x\n')
+    p, session = opened(stage, {'terminal': True, '_meta': {'terminal_output': True}}, *FREE)
+    prompt = p.prompt(session, 'work')
+    seen = []
+    p.until(lambda m: seen.append(m) or begins(m))
+    go(stage)
+    p.until(lambda m: seen.append(m) or m.get('id') == prompt)
+    assert not [m for m in seen if 'method' in m and 'id' in m], 'the agent asked for something'
+    p.last += 1
+    p.line({'id': p.last, 'method': 'session/load', 'params': {'sessionId': session, 'cwd': p.dir, 'mcpServers': []}})
+    for updates in ([update_of(m) for m in seen if update_of(m)], told(p, p.last)[0]):
+        shell, read = calls_in(updates).values()
+        terminal = shell[0]['toolCallId']
+        assert shell[0]['content'] == [{'type': 'terminal', 'terminalId': terminal}], shell[0]
+        assert shell[0]['_meta']['terminal_info'] == {'terminal_id': terminal, 'cwd': p.dir}, shell[0]
+        assert not [u for u in shell[1:] if u.get('content')], shell
+        shown = [u['_meta']['terminal_output'] for u in shell[1:] if 'terminal_output' in u['_meta']]
+        assert {s['terminal_id'] for s in shown} == {terminal}, shell
+        data = [s['data'] for s in shown]
+        assert 'begun' in data[0] and 'begun\nended' in data[-1], data
+        assert shell[-1]['status'] == 'failed', shell[-1]
+        assert shell[-1]['_meta']['terminal_exit'] == {'terminal_id': terminal, 'exit_code': 3, 'signal': None}, shell[-1]
+        assert 'terminal' not in json.dumps(read), read
+    p.end()
+
+
+@scene('step\n if-prompt "look into it"\n text Inner words.\n call Bash {"command": "echo inner"}\n'
+       'step\n if-result "inner"\n text Inner report.\n'
+       'step\n if-prompt "work"\n call Agent {"description": "Look", "prompt": "look into it"}\n' + FINE)
+def calls_of_another_agent(stage):
+    """They say whose they are; what the agent says stays inside, except for its report."""
+    p = editor(stage, *FREE)
+    session = p.open()
+    updates, m = told(p, p.prompt(session, 'work'))
+    assert m['result']['stopReason'] == 'end_turn', m
+    agent, inner = calls_in(updates).values()
+    assert agent[0]['kind'] == 'think' and inner[0]['kind'] == 'execute', (agent, inner)
+    assert agent[-1]['status'] == inner[-1]['status'] == 'completed', (agent, inner)
+    assert 'Inner report.' in json.dumps(agent[-1]), agent
+    for u in inner:
+        assert u['_meta']['claudeCode']['parentToolUseId'] == agent[0]['toolCallId'], u
+    assert not [u for u in agent if 'parentToolUseId' in u.get('_meta', {}).get('claudeCode', {})], agent
+    chunks = json.dumps([u for u in updates if u['sessionUpdate'].endswith('_chunk')])
+    assert 'Inner' not in chunks and 'Fine.' in chunks, chunks
+    p.end()
+
+
+LATER = f'step\n if-prompt "work"\n call Bash {{"command": "{WAITS}; echo the work has ended", "run_in_background": true}}\n' \
+        'step\n if-result "background"\n text It runs.\nstep\n sticky\n text So it has ended.\n'
+
+
+@scene(LATER)
+def a_turn_that_no_prompt_began(stage):
+    """What runs in the background ends after the answer: the state says when the agent works."""
+    p = editor(stage, *FREE)
+    session = p.open()
+    assert p.answer(p.prompt(session, 'work'))['result']['stopReason'] == 'end_turn'
+    go(stage)
+    found = []
+    while found[-1:] != ['idle'] or 'running' not in found:
+        m = p.message()
+        assert 'method' in m and 'id' not in m, m
+        state = update_of(m).get('_meta', {}).get('tenax', {}).get('state')
+        kind = update_of(m)['sessionUpdate']
+        what = state or ('text' if kind == 'agent_message_chunk' else None)
+        if what and found[-1:] != [what]:
+            found.append(what)
+    assert found[-3:] == ['running', 'text', 'idle'], found
+    assert p.answer(p.prompt(session, 'next'))['result']['stopReason'] == 'end_turn'
+    p.end()
+
+
+@scene(LATER)
+def a_turn_that_no_client_began(stage):
+    """The same for a client of the app-server."""
+    p = client(stage, *FREE)
+    thread = p.ask('thread/start', {'cwd': p.dir})['result']['thread']['id']
+    first = turn(p, thread, 'work')
+    go(stage)
+    methods = []
+    m = p.until(lambda m: methods.append(m['method']) or m['method'] == 'turn/completed')
+    assert m['params']['turn']['status'] == 'completed' and m['params']['turn']['id'] != first['id'], m
+    assert methods.count('turn/started') == 1 and 'item/agentMessage/delta' in methods, methods
+    assert methods.index('turn/started') < methods.index('item/agentMessage/delta'), methods
+    p.end()
+
+
+@scene('step\n if-prompt "work"\n call Bash {"command": "yes aaaaaaaaaaaaaaa | head -c 60000000"}\n' + FINE)
+def much_output(stage):
+    """60 MB: four updates a second, of at most 30 KB each."""
+    p = editor(stage, *FREE)
+    session = p.open()
+    began = time.monotonic()
+    updates, m = told(p, p.prompt(session, 'work'))
+    assert m['result']['stopReason'] == 'end_turn', m
+    shell, = calls_in(updates).values()
+    texts = [c['content']['text'] for u in shell for c in u.get('content') or []]
+    assert shell[-1]['status'] == 'completed' and texts and set(texts[0]) == {'a', '\n'}, shell[-1]
+    assert len(shell) <= 4 * (time.monotonic() - began) + 4, len(shell)
+    assert max(len(t) for t in texts) <= 30 << 10, [len(t) for t in texts]
+    p.end()
+
+
+class Control(Peer):
+    """A front end on the control socket of the process that has the session."""
+
+    def __init__(self, p):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(glob.glob(os.path.join(p.stage, '.tenax', 'run', '*.sock'))[0])
+        self.child = types.SimpleNamespace(stdin=self.socket, stdout=self.socket)
+        self.is_bare = True
+        self.heard = b''
+
+    def control(self, **request):
+        self.line({'type': 'control_request', 'request_id': 'c', 'request': request})
+        m = self.until(lambda m: m['type'] == 'control_response')
+        assert m['response']['subtype'] == 'success', m
+
+
+@scene('step\n if-prompt "work"\n call Bash {"command": "touch made"}\n' + FINE)
+def answered_by_another_front_end(stage):
+    """The first answer counts; the editor's question is taken back, and its answer changes nothing."""
+    p = editor(stage)
+    session = p.open()
+    c = Control(p)
+    c.control(subtype='observe', answer_asks=True)
+    prompt = p.prompt(session, 'work')
+    asked = p.until(p.is_ask)
+    m = c.until(lambda m: m.get('request', {}).get('subtype') == 'can_use_tool')
+    answer = {'behavior': 'allow', 'updatedInput': m['request']['input']}
+    c.line({'type': 'control_response', 'response': {'subtype': 'success', 'request_id': m['request_id'], 'response': answer}})
+    m = p.until(lambda m: m.get('method') == '$/cancel_request')
+    assert m['params'] == {'requestId': asked['id']}, m
+    p.line({'id': asked['id'], 'result': NO[False]})
+    assert p.answer(prompt)['result']['stopReason'] == 'end_turn'
+    assert os.path.exists(os.path.join(p.dir, 'made'))
+    p.end()
+
+
+@scene(FINE)
+def changed_by_another_front_end(stage):
+    """Mode and model of a session, for its editor."""
+    p = editor(stage)
+    session = p.open()
+    p.answer(p.prompt(session, 'hello'))
+    c = Control(p)
+    for mode in ('plan', 'acceptEdits'):
+        c.control(subtype='set_permission_mode', mode=mode)
+        assert p.until(lambda m: update_of(m).get('sessionUpdate') == 'current_mode_update')['params']['update']['currentModeId'] == mode
+    other = os.path.join(stage, 'other')
+    shutil.copy(os.path.join(stage, 'scenario'), other)
+    c.line({'type': 'user', 'message': {'role': 'user', 'content': f'/model scripted/{other}'}})
+
+    def model(m):
+        options = {o['id']: o['currentValue'] for o in update_of(m).get('configOptions', [])}
+        return 'other' in options.get('model', '') and options['mode'] == 'acceptEdits'
+    p.until(model)
+    p.end()
+
+
 # ---- Connections ----
 
 @scene(FINE)
@@ -172,6 +355,31 @@ def http_on_the_socket(stage):
             got += data
     assert got.startswith(b'HTTP/1.1 400 ') and got.count(b'HTTP/') == 1, got
     g.alive()
+    s.end()
+
+
+@scene('step\n if-prompt "much"\n chunk 2000\n text ' + 'abcdefghij' * 300000 + '\nstep\n sticky\n text Fine.\n')
+def one_that_does_not_read(stage):
+    """For ten seconds: the others are answered as before. What it has missed comes then, whole and in order."""
+    s = Server(stage)
+    slow, other = s.guest(), s.guest()
+    slow_thread, other_thread = slow.open(), other.open()
+    slow.prompt(slow_thread, 'much')
+    until = time.monotonic() + 10
+    turns = 0
+    while time.monotonic() < until or turns < 20:
+        assert turn(other, other_thread, 'hello')['status'] == 'completed'
+        turns += 1
+    text = []
+
+    def take(m):
+        assert m.get('params', {}).get('threadId') in (None, slow_thread), m
+        if m.get('method') == 'item/agentMessage/delta':
+            text.append(m['params']['delta'])
+        return m.get('method') == 'turn/completed'
+    slow.until(take)
+    assert ''.join(text) == 'abcdefghij' * 300000, len(''.join(text))
+    slow.alive()
     s.end()
 
 
@@ -300,6 +508,97 @@ def the_diff_of_a_turn(stage):
     assert diffs[2]['diff'] == edited + 'diff --git a/new/b.txt b/new/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new/b.txt\n' \
         '@@ -0,0 +1,1 @@\n+b\n', diffs[2]
     p.end()
+
+
+# ---- Approvals ----
+
+TOUCH = 'step\n if-result "o"\n sticky\n text Done.\nstep\n if-prompt "go"\n sticky\n call Bash {"command": "touch made"}\n' + FINE
+
+
+def approval(p, thread):
+    """A turn that asks for its command; None: it is over, and did not ask."""
+    p.prompt(thread, 'go')
+    m = p.until(lambda m: p.is_ask(m) or m.get('method') == 'turn/completed')
+    return m if p.is_ask(m) else None
+
+
+def decide(p, asked, decision):
+    """The status of the command, and of the turn."""
+    p.line({'id': asked['id'], 'result': {'decision': decision}})
+    found = []
+    m = p.until(lambda m: found.append(m) or m.get('method') == 'turn/completed')
+    assert [f['params']['requestId'] for f in found if f['method'] == 'serverRequest/resolved'] == [asked['id']], found
+    return [f['params']['item']['status'] for f in found if f['method'] == 'item/completed' and f['params']['item']['type'] == 'commandExecution'], \
+        m['params']['turn']['status']
+
+
+@scene(TOUCH)
+def decisions(stage):
+    """Each with what it leads to: this command, this thread, this project."""
+    made = os.path.join(stage, 'work', 'made')
+    rules = os.path.join(stage, 'work', '.tenax', 'settings.local.json')
+    p = client(stage, '--trust')
+    thread = p.open()
+    cut = p.open()
+    for which, decision, end in ((cut, 'cancel', 'interrupted'), (thread, 'decline', 'completed'), (thread, 'nonsense', 'completed')):
+        assert decide(p, approval(p, which), decision) == (['declined'], end), decision
+        assert not os.path.exists(made), decision
+    assert decide(p, approval(p, thread), 'accept') == (['completed'], 'completed')
+    os.remove(made)
+    assert decide(p, approval(p, thread), 'acceptForSession') == (['completed'], 'completed')
+    os.remove(made)
+    assert approval(p, thread) is None and os.path.exists(made) and not os.path.exists(rules)
+    other = p.open()  # the rule was of the thread
+    asked = approval(p, other)
+    words = asked['params']['proposedExecpolicyAmendment']
+    amendment = {'acceptWithExecpolicyAmendment': {'execpolicy_amendment': words}}
+    assert words[0] == 'touch' and amendment in asked['params']['availableDecisions'], asked
+    assert decide(p, asked, amendment) == (['completed'], 'completed')
+    with open(rules) as f:
+        assert json.load(f)['permissions']['allow'] == [f'Bash({" ".join(words)})']
+    p.end()
+    os.remove(made)
+    p = client(stage, '--trust')
+    assert approval(p, p.open()) is None and os.path.exists(made)
+    p.end()
+
+
+@scene(TOUCH)
+def two_are_asked(stage):
+    """The first answer counts, and both see that there is one before the turn ends."""
+    s = Server(stage)
+    g, h = s.guest(), s.guest()
+    thread = g.open()
+    turn(g, thread, 'hello')
+    h.ask('thread/resume', {'threadId': thread})
+    asked = approval(g, thread)
+    also = h.until(h.is_ask)
+    assert also['params'] == asked['params'], (also, asked)
+    h.line({'id': also['id'], 'result': NO[True]})
+    for p, request in ((g, asked), (h, also)):
+        m = p.until(lambda m: m.get('method') in ('serverRequest/resolved', 'turn/completed'))
+        assert m['method'] == 'serverRequest/resolved' and m['params'] == {'threadId': thread, 'requestId': request['id']}, m
+    g.line({'id': asked['id'], 'result': YES[True]})
+    for p in (g, h):
+        assert completed(p)['status'] == 'completed'
+    assert not os.path.exists(os.path.join(g.dir, 'made'))
+    s.end()
+
+
+@scene(TOUCH)
+def the_one_who_is_asked_leaves(stage):
+    """Nobody can answer: it is declined, and the turn goes on to its end."""
+    s = Server(stage)
+    g, h = s.guest(), s.guest()
+    thread = g.open()
+    assert approval(g, thread)
+    g.leave()
+    while loaded(h):
+        pass
+    got = h.ask('thread/resume', {'threadId': thread})['result']['thread']['turns'][-1]
+    command, = [it for it in got['items'] if it['type'] == 'commandExecution']
+    assert command['status'] == 'declined' and not os.path.exists(os.path.join(h.dir, 'made')), got
+    s.end()
 
 
 # ---- Goals ----

@@ -313,6 +313,12 @@ static void meta_begin(struct jw *w, const struct acp_call *c)
     jw_object_end(w);
 }
 
+static void write_meta(struct jw *w, const struct acp_call *c)
+{
+    meta_begin(w, c);
+    jw_object_end(w);
+}
+
 /* ---- What happens to it ---- */
 
 /* The whole list, as editors want it. */
@@ -396,6 +402,7 @@ void acp_tools_settle(struct acp_view *v, const char *agent, bool is_void)
         w = acp_begin(&u, v, "tool_call_update");
         jw_kstr(w, "toolCallId", it->key);
         jw_kcstr(w, "status", "failed");
+        write_meta(w, c);
         acp_end(&u);
     }
 }
@@ -430,6 +437,7 @@ void acp_tool_started(struct acp_view *v, const struct event *e)
         write_call_with(v, w, e->id, e->name, input);
     }
     jw_kcstr(w, "status", "in_progress");
+    write_meta(w, c);
     acp_end(&u);
 }
 
@@ -478,6 +486,7 @@ void acp_tool_progress(struct acp_view *v, const struct event *e)
         jw_array(w);
         acp_write_text(w, text);
         jw_array_end(w);
+        write_meta(w, c);
     }
     acp_end(&u);
 }
