@@ -1,7 +1,8 @@
 /*
- * What a client of `tenax acp` or `tenax app-server` sends, line by line; the first byte chooses the
- * form of the wire. Whatever the lines hold: each line that is sent is one JSON object, each request
- * is answered once, questions of ours end once, and no more than RPC_MAX_CALLS requests wait.
+ * What a client of `tenax acp` or `tenax app-server` sends, line by line; the first byte chooses
+ * the form of the wire. Whatever the lines hold: each line that is sent is one JSON object, each
+ * request is answered once, questions of ours end once, and no more than RPC_MAX_CALLS requests
+ * wait.
  */
 #include "proto/rpc/rpc.h"
 
