@@ -101,6 +101,10 @@ void server_conn_send(struct server_conn *c, struct str text)
     /* Usually everything is sent here, without another round of poll(). */
     if (c->lines.is_socket && conn_unsent(&c->lines) == text.len && conn_flush(&c->lines, &err) < 0)
         c->over = true;
+    /* Noted here, not when the round looks at it: much of it may be written before, and the speaker
+     * that has stopped would wait for a `ready` that never comes. */
+    if (conn_unsent(&c->lines) >= SERVER_BUSY)
+        c->busy = true;
 }
 
 bool server_conn_is_own(const struct server_conn *c)
@@ -232,9 +236,6 @@ static void server_mail(struct server *s, struct server_conn *c)
         c->busy = false;
         s->spec.speaker->ready(c->peer);
     }
-    /* Also if new output has filled it up again. */
-    if (conn_unsent(&c->lines) >= SERVER_BUSY)
-        c->busy = true;
 }
 
 static bool conn_is_over(const struct server_conn *c)
