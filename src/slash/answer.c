@@ -152,12 +152,28 @@ static void stop_command(void *arg, const struct background_row *row)
         (void)background_kill(host_workspace(h), str_of(row->id), &was_over, /*err=*/NULL);
 }
 
+static bool count_member(void *arg, const struct task_view *v)
+{
+    size_t *count = arg;
+
+    *count += v->kind == TASK_TEAMMATE && v->state == TASK_RUNNING; /* one that waits is idle */
+    return true;
+}
+
+size_t slash_count_workers(struct host *h)
+{
+    size_t count = task_running(
+        host_tasks(h), TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE),
+        /*owner=*/NULL, /*background=*/true);
+
+    task_each(host_tasks(h), count_member, &count);
+    return count;
+}
+
 int slash_stop_work(struct slash_call *call, struct err *err)
 {
     static const char *const answers[] = {"Stay here", "Stop them"};
-    size_t n = task_running(host_tasks(call->host),
-                            TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW) | TASK_BIT(TASK_REMOTE),
-                            /*owner=*/NULL, /*background=*/true);
+    size_t n = slash_count_workers(call->host);
     char title[100];
     size_t chosen;
 

@@ -53,6 +53,8 @@ int slash_pick(struct slash_call *call, const struct pick *p, size_t *ret, struc
 int slash_choose(struct slash_call *call, const char *title, const char *const *labels,
                  size_t count, size_t *ret, struct err *err);
 
+/* Agents in the background, and members of a team, that work. */
+size_t slash_count_workers(struct host *h);
 /* Before the session is left: work in the background ends with it. The user stays (ERR_CANCELLED)
  * or stops it; where nobody can choose, it is stopped. */
 int slash_stop_work(struct slash_call *call, struct err *err);

@@ -554,6 +554,14 @@ static void test_work_is_asked_about(void **state)
         run_row(&leaving[i], i);
     task_end(host_tasks(bench.host), id, &end);
     run_row(&freely, 0);
+    task_make_id(host_tasks(bench.host), TASK_TEAMMATE, id); /* the same of a member of a team */
+    agent.kind = TASK_TEAMMATE;
+    assert_int_equal(task_begin_as(host_tasks(bench.host), "main", &agent, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(leaving); i++)
+        run_row(&leaving[i], i);
+    task_set_state(host_tasks(bench.host), id, TASK_WAITING); /* it is idle */
+    run_row(&freely, 0);
+    task_end(host_tasks(bench.host), id, &end);
 }
 
 /* Which scripts a check runs is observed, not read out of its words. */

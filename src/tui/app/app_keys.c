@@ -9,6 +9,7 @@
 #include "guard/permit.h"
 #include "host/chore.h"
 #include "host/host.h"
+#include "slash/answer.h"
 #include "tasks/agents.h"
 #include "tools/background.h"
 #include "tui/app/app.h"
@@ -149,14 +150,6 @@ static void key_quit_chosen(struct app *a, size_t i)
         app_quit(a, /*code=*/0);
 }
 
-static bool has_agents(struct app *a)
-{
-    struct host *h = app_host(a);
-
-    return h && task_running(host_tasks(h), TASK_BIT(TASK_AGENT) | TASK_BIT(TASK_WORKFLOW),
-                             /*owner=*/NULL, /*background=*/true);
-}
-
 static void key_ctrl_d(struct app *a)
 {
     static const char *const options[] = {"Stay", "Quit; the session can be resumed"};
@@ -166,7 +159,7 @@ static void key_ctrl_d(struct app *a)
     if (app_is_working(a))
         app_confirm(a, "Something is still running", STR("Quitting interrupts it."), options,
                     ARRAY_LEN(options), key_quit_chosen);
-    else if (has_agents(a))
+    else if (app_host(a) && slash_count_workers(app_host(a)))
         app_confirm(a, "Agents still work in the background", STR("Quitting stops them."), options,
                     ARRAY_LEN(options), key_quit_chosen);
     else
