@@ -5,8 +5,8 @@
  *
  * COUNT (100) agents work at once in the background, each through ten steps with a call of a tool.
  * All finish; every event carries the name of its agent; the session hears of each end once. They
- * take two threads each at most, and none when they have ended; little is kept of one that has
- * ended, in each of ROUNDS (2).
+ * take two threads each at most, none when they have ended, and 512 MB in all; little is kept of
+ * one that has ended, in each of ROUNDS (2).
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -38,6 +38,7 @@
 #include "tasks/agents.h"
 
 #define STEPS 10
+#define MAX_KB (512L << 10)        /* of the process, with 1,000 agents */
 #define MAX_KEPT 16384             /* bytes of an agent that has ended */
 #define MAX_MORE ((size_t)4 << 20) /* of all else, such as what main has heard */
 #define PATIENCE_MS 540000
@@ -309,6 +310,7 @@ int main(int argc, char **argv)
         crowd_hear(&c);
         print_round(&c, start_ms);
         CHECK(c.most_threads <= 2 * (int)count + 100, "%d threads", c.most_threads);
+        CHECK(!COUNTS_MEMORY || count > 1000 || c.most_kb <= MAX_KB, "%ld kB", c.most_kb);
         crowd_settle(&c, before);
         now = mallinfo2().uordblks;
         if (i > 0 && now > used)
