@@ -467,6 +467,8 @@ static void write_prompt(const struct run *r, struct buf *ret)
         buf_addf(ret, " %zu file%s that the caller has not committed %s not in it.",
                  r->tree.left_out, r->tree.left_out == 1 ? "" : "s",
                  r->tree.left_out == 1 ? "is" : "are");
+    if (r->tree.submodules)
+        buf_addf(ret, " The folders of submodules are empty in it: %s.", r->tree.submodules);
 }
 
 int run_launch(struct run *r, struct err *err)

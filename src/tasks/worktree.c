@@ -29,7 +29,8 @@
 #define GIT_MS 120000
 #define GIT_MAX_OUTPUT ((size_t)4 << 20)
 #define GIT_MAX_ARGS 24
-#define GIT_ENDS_MS 60000 /* in which a git of a process that died has surely ended */
+#define SUBMODULES_MAX 2000 /* bytes of the list of their folders */
+#define GIT_ENDS_MS 60000   /* in which a git of a process that died has surely ended */
 #define TREES ".tenax/worktrees"
 #define OWNER ".owner" /* <tree>.owner: "PID START BASE BRANCH", while its agent works */
 
@@ -173,6 +174,27 @@ static int count_left_out(const char *dir, char *const *variables, struct cancel
         return -1;
     ret->left_out = count_lines(buf_str(&dirty));
     return 0;
+}
+
+/* Git leaves their folders empty in a worktree. */
+static void list_submodules(const char *path, char *const *variables, struct arena *arena,
+                            struct cancel *cancel, struct worktree *ret)
+{
+    CLEANUP(mem_freep) char *file = path_join(path, ".gitmodules");
+    const char *const paths[] = {"config", "--file", file, "--get-regexp", "\\.path$", NULL};
+    CLEANUP(buf_release) struct buf said = BUF_INIT(GIT_MAX_OUTPUT);
+    CLEANUP(buf_release) struct buf list = BUF_INIT(BUF_NO_LIMIT);
+    struct str rest, line, key;
+
+    if (!file_exists(file) || git(path, variables, paths, cancel, &said, /*err=*/NULL) < 0)
+        return;
+    rest = buf_str(&said);
+    while (rest.len && str_cut(&rest, '\n', &line) && list.len < SUBMODULES_MAX) {
+        (void)str_cut(&line, ' ', &key);
+        buf_addf(&list, "%s%.*s", list.len ? ", " : "", STR_ARG(line));
+    }
+    if (list.len)
+        ret->submodules = arena_cstr(arena, buf_str(&list));
 }
 
 /* Git does not see the folder that worktrees stand in. */
@@ -474,6 +496,8 @@ int worktree_make(const char *dir, struct str base, char *const *variables, cons
         (void)end_now(&t, variables);
         owner_remove(t.path);
     }
+    if (rc == 0)
+        list_submodules(buf_cstr(&path), variables, arena, cancel, &t);
     leave();
     if (rc < 0)
         return -1;

@@ -18,11 +18,12 @@ struct err;
 
 /* Strings are in the arena it was made with. */
 struct worktree {
-    const char *path;   /* NULL = none */
-    const char *branch; /* worktree-agent-<id> */
-    const char *base;   /* the commit it was created from */
-    const char *root;   /* the main checkout */
-    size_t left_out;    /* uncommitted files of the caller, which are missing in it */
+    const char *path;       /* NULL = none */
+    const char *branch;     /* worktree-agent-<id> */
+    const char *base;       /* the commit it was created from */
+    const char *root;       /* the main checkout */
+    size_t left_out;        /* uncommitted files of the caller, which are missing in it */
+    const char *submodules; /* "a, b": their folders, which are empty in it; NULL = none */
 };
 
 /* dir: the caller's working directory. base: "fresh" starts from the remote's default branch, if
