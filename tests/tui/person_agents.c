@@ -118,6 +118,35 @@ static void case_agent_asks(void)
     leave(&w);
 }
 
+/* Two agents in the background ask: one dialog at a time. */
+static void case_agents_ask(void)
+{
+    struct window w;
+    bool is_first;
+
+    start(&w, "step\n  if-prompt \"one of two\"\n  call Bash {\"command\": \"touch made\"}\n"
+              "step\n  if-prompt \"two of two\"\n  call Bash {\"command\": \"touch other\"}\n"
+              "step\n  if-prompt \"go\"\n  call Agent {\"description\": \"First touch\","
+              " \"prompt\": \"one of two\", \"run_in_background\": true}\n"
+              "  call Agent {\"description\": \"Second touch\","
+              " \"prompt\": \"two of two\", \"run_in_background\": true}\n"
+              "step\n  sticky\n  text That is all.\n");
+    window_type(&w, "go" ENTER);
+    window_until_shown(&w, "Asked by general-purpose (");
+    is_first = window_count(&w, "Asked by general-purpose (First touch)") > 0;
+    CHECK(window_count(&w, "Asked by general-purpose (") == 1, "%s", window_text(&w));
+    answer(&w, "1");
+    window_until_shown(&w, is_first ? "Asked by general-purpose (Second touch)"
+                                    : "Asked by general-purpose (First touch)");
+    CHECK(window_count(&w, "Asked by general-purpose (") == 1, "%s", window_text(&w));
+    answer(&w, "1");
+    window_until(&w, "First touch\" finished");
+    window_until(&w, "Second touch\" finished");
+    until_idle(&w);
+    check_made(&w, true);
+    leave(&w);
+}
+
 /* Whoever quits while one works is asked; the session stays, or it ends with the agent. */
 static void case_agent_left(void)
 {
@@ -160,8 +189,13 @@ static void case_agent_sent(void)
 }
 
 const struct person_case person_agents[] = {
-    {"agent-viewed", case_agent_viewed},     {"agent-stopped", case_agent_stopped},
-    {"agents-stopped", case_agents_stopped}, {"agent-listed", case_agent_listed},
-    {"agent-asks", case_agent_asks},         {"agent-left", case_agent_left},
-    {"agent-sent", case_agent_sent},         {NULL, NULL},
+    {"agent-viewed", case_agent_viewed},
+    {"agent-stopped", case_agent_stopped},
+    {"agents-stopped", case_agents_stopped},
+    {"agent-listed", case_agent_listed},
+    {"agent-asks", case_agent_asks},
+    {"agents-ask", case_agents_ask},
+    {"agent-left", case_agent_left},
+    {"agent-sent", case_agent_sent},
+    {NULL, NULL},
 };
