@@ -105,7 +105,17 @@ static void permit_state_fit_mode(struct permit_state *s)
 static void permit_merge(struct permit *p, struct permit_state *base)
 {
     struct permit_state *s = permit_state_copy(base);
+    size_t kept = 0;
 
+    /* What a command or skill grants is for the agent that called it, but what it forbids holds for
+     * the agents that this one starts, too. */
+    VEC_EACH(&s->rules, r) {
+        if ((*r)->list == RULE_ALLOW && !(*r)->is_limit && strcmp((*r)->source, PERMIT_LENT) == 0)
+            permit_rule_unref(*r);
+        else
+            s->rules.ptr[kept++] = *r;
+    }
+    s->rules.len = kept;
     VEC_EACH(&p->state->rules, r) {
         permit_state_share(s, *r);
     }

@@ -1025,6 +1025,42 @@ static void lent(void **state)
     }
 }
 
+/* What is granted to one agent is not granted to those that it starts; what is forbidden is. */
+static void lent_to_one(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    CLEANUP(setting_release) struct setting s;
+    CLEANUP(strv_release) struct strv allow = STRV_INIT;
+    CLEANUP(strv_release) struct strv deny = STRV_INIT;
+    CLEANUP(strv_release) struct strv only = STRV_INIT;
+    CLEANUP(strv_release) struct strv warnings = STRV_INIT;
+    struct rule_subject subject;
+    struct permit_answer answer;
+    struct permit *branch;
+    unsigned flags;
+
+    (void)state;
+    setting_make(&s, "{}", NULL);
+    branch = permit_branch(s.permit, s.workspace, /*s=*/NULL);
+    strv_adds(&allow, "Bash(make *)");
+    strv_adds(&deny, "Bash(curl *)");
+    assert_int_equal(permit_lend(s.permit, &allow, &deny, &only, &warnings, NULL), 0);
+    flags = call_of("Bash: make a", &arena, &subject);
+    permit_check(s.permit, &subject, flags, &answer);
+    assert_int_equal(answer.verdict, PERMIT_ALLOW);
+    permit_check(branch, &subject, flags, &answer);
+    assert_int_equal(answer.verdict, PERMIT_ASK);
+    flags = call_of("Bash: curl a", &arena, &subject);
+    permit_check(branch, &subject, flags, &answer);
+    assert_int_equal(answer.verdict, PERMIT_DENY);
+    strv_clear(&deny);
+    assert_int_equal(permit_lend(branch, &allow, &deny, &only, &warnings, NULL), 0);
+    flags = call_of("Bash: make a", &arena, &subject);
+    permit_check(branch, &subject, flags, &answer);
+    assert_int_equal(answer.verdict, PERMIT_ALLOW);
+    permit_free(branch);
+}
+
 UNIT_TEST(permit)
 {
     const struct CMUnitTest tests[] = {
@@ -1036,6 +1072,7 @@ UNIT_TEST(permit)
         cmocka_unit_test(plan),
         cmocka_unit_test(updates),
         cmocka_unit_test(lent),
+        cmocka_unit_test(lent_to_one),
         cmocka_unit_test(threads),
         cmocka_unit_test(suggestions),
         cmocka_unit_test(suggestion_untrusted),
