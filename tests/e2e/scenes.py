@@ -653,6 +653,27 @@ def a_refused_goal_changes_nothing(stage):
     p.end()
 
 
+@scene('step\n if-prompt "A goal is to be judged"\n sticky\n call verdict {"ok": false, "reason": "it is not there", '
+       '"criteria": [{"text": "the file is there", "state": "unmet"}]}\n' + FINE)
+def a_goal_that_nobody_works_on(stage):
+    """A model that answers and does nothing: blocked when eight rounds of its turn have changed nothing since the first."""
+    p = client(stage, '--trust', *FREE)
+    thread = p.ask('thread/start', {'cwd': p.dir})['result']['thread']['id']
+    p.ask('thread/goal/set', {'threadId': thread, 'objective': 'the file is there'})
+    found = []
+    while not (found and found[-1] == 'turn/completed'):
+        m = p.message()
+        assert len(found) < 1000, found
+        found.append(m['method'])
+        if m['method'] == 'thread/goal/updated':
+            status = m['params']['goal']['status']
+    rounds = found.count('thread/tokenUsage/updated')
+    assert status == 'blocked' and rounds == 9 and found.count('turn/started') == 1, (status, rounds, found)
+    assert p.ask('thread/goal/get', {'threadId': thread})['result']['goal']['status'] == 'blocked'
+    p.alive()
+    p.end()
+
+
 @scene(FINE)
 def changes_from_a_terminal_in_a_row(stage):
     """Every change once and in order, for an editor and the clients of a server."""
