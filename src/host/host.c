@@ -848,7 +848,7 @@ void host_fitting(void *arg, struct str words, struct buf *ret, struct buf *ret_
 {
     struct host *h = arg;
 
-    if (h->fitting)
+    if (h->fitting && words.len)
         h->fitting(h->fitting_arg, words, ret, ret_line);
 }
 

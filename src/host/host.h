@@ -150,7 +150,8 @@ void host_set_listing(struct host *h, host_listing_fn *listing, void *arg);
  * the model may use none of that name. Any thread. */
 typedef bool host_skill_fn(void *arg, const char *agent, struct str name, struct buf *ret);
 void host_set_skill(struct host *h, host_skill_fn *skill, void *arg);
-/* What fits an input, said together with it: as the list, with the same arg. */
+/* What fits an input, said together with it: as the list, with the same arg. words.ptr NULL: a
+ * compaction has removed what was said before, so it may be said again. */
 typedef void host_fitting_fn(void *arg, struct str words, struct buf *ret_block,
                              struct buf *ret_attachment);
 void host_set_fitting(struct host *h, host_fitting_fn *fitting, void *arg);

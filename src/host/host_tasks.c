@@ -291,6 +291,8 @@ void host_again(void *arg, struct cancel *cancel, struct buf *ret)
     struct host *h = arg;
 
     briefing_again(&h->briefing, cancel, ret);
+    if (h->fitting)
+        h->fitting(h->fitting_arg, (struct str){0}, /*ret_block=*/NULL, /*ret_attachment=*/NULL);
     if (ret->len)
         add_types(h, /*first=*/true, ret);
 }

@@ -313,6 +313,12 @@ void own_now_fitting(void *arg, struct str words, struct buf *ret_block, struct 
         .arg = n,
     };
 
+    if (!words.ptr) {
+        lock_take(&n->lock);
+        skill_search_forget(&n->search);
+        lock_give(&n->lock);
+        return;
+    }
     if (!conf_get_bool(host_conf(n->host), "skillSearch", true) || !str_trim(words).len)
         return;
     workspace_seen_paths(host_workspace(n->host), &seen);

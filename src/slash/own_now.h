@@ -28,7 +28,7 @@ struct host *own_now_host(const struct own_now *n);
 /* For host_set_listing(); arg is the own_now. */
 void own_now_listing(void *arg, const struct str *known, struct buf *ret_block,
                      struct buf *ret_attachment);
-/* For host_set_fitting(); arg is the own_now. */
+/* A host_fitting_fn; arg is the own_now. */
 void own_now_fitting(void *arg, struct str words, struct buf *ret_block,
                      struct buf *ret_attachment);
 /* An agent is about to get the text of a skill; false: it has it already. */

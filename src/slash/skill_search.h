@@ -25,7 +25,8 @@ struct skill_search {
 };
 
 void skill_search_release(struct skill_search *s);
-void skill_search_forget(struct skill_search *s); /* another conversation */
+void skill_search_forget(
+    struct skill_search *s); /* another conversation, or what was said is out of sight */
 
 struct skill_search_spec {
     struct own_list *skills;
