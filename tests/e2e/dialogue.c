@@ -7,7 +7,8 @@
  * without a network), `%% options` (more of them, one a line), `%% file PATH` (below the folder it
  * all happens in, which is the home as well), `%% talk` and `%% exit N`. In the
  * talk `> line` is sent, `< text` waits for the next line of tenax that has the text in it, `x
- * text` says that the lines passed over by the next wait must not have it, `= PATH text` writes a
+ * text` says that the lines passed over by the next wait must not have it, `* text` waits until any
+ * line has the text, also one that was passed over, `= PATH text` writes a
  * file below the folder (`%% file` while they talk), `? PATH` waits until there is one, `end`
  * closes the input, `leave` the output: nothing more is read. `%% socket` makes that a socket
  * instead of a pipe, as Node.js does.
@@ -270,6 +271,15 @@ static void wait_for(struct talk *t, struct str text, struct str never)
     }
 }
 
+/* In no order: lines of requests that are answered side by side. */
+static void wait_for_any(struct talk *t, struct str text)
+{
+    while (!str_has(buf_str(&t->heard), text)) {
+        if (!hear(t))
+            fail(t, "it ended without saying", text);
+    }
+}
+
 /* "PATH text" */
 static void write_file(const struct talk *t, struct str line)
 {
@@ -322,6 +332,8 @@ static void play(struct talk *t)
             never = text;
         } else if (str_starts(raw, STR("? "))) {
             await_file(t, buf_str(&line));
+        } else if (str_starts(raw, STR("* "))) {
+            wait_for_any(t, buf_str(&line));
         } else if (str_starts(raw, STR("= "))) {
             write_file(t, buf_str(&line));
         } else if (raw.len) {
