@@ -145,6 +145,19 @@ void agent_interrupt(struct agent *a, bool drop_queued)
     cancel_unref(running);
 }
 
+void agent_interrupt_turn(struct agent *a, int64_t turn)
+{
+    struct cancel *running = NULL;
+
+    lock_take(&a->lock);
+    if (a->turn_cancel && a->turn == turn)
+        running = cancel_ref(a->turn_cancel);
+    lock_give(&a->lock);
+    if (running)
+        cancel_set(running);
+    cancel_unref(running);
+}
+
 void agent_notify(struct agent *a, enum input_origin origin, struct str id, struct str text,
                   bool wake)
 {

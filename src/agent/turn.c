@@ -501,10 +501,10 @@ static void turn_begin(struct agent *a, struct turn *t)
     buf_init(&t->deferred, AGENT_MAX_TEXT);
     buf_init(&t->note, TURN_MAX_NOTE);
     buf_init(&t->tail, REFEREE_MAX_TEXT);
-    a->turn++;
     a->step = 0;
     a->told_idle = false;
     lock_take(&a->lock);
+    a->turn++;
     t->cancel = cancel_new(a->spec.cancel);
     a->turn_cancel = t->cancel;
     lock_give(&a->lock);

@@ -182,6 +182,8 @@ int host_keep(struct host *h, const struct agent_input *input, struct err *err);
 /* The running turn ends; ret_queued gets the uuids of what still waits, unread or for its turn, or,
  * with drop_queued, of what waited and was dropped. */
 void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued);
+/* Ends this turn (struct event), if it is still the running one. */
+void host_interrupt_turn(struct host *h, int64_t turn);
 /* What waits, unread or for its turn, is taken back; false: it does not (any more). */
 bool host_unqueue(struct host *h, struct str uuid);
 /* What waits for its turn is unread again, for the session that comes; false: it is not there. */

@@ -394,6 +394,14 @@ void host_interrupt(struct host *h, bool drop_queued, struct strv *ret_queued)
         agent_interrupt(a, drop_queued);
 }
 
+void host_interrupt_turn(struct host *h, int64_t turn)
+{
+    struct agent *a = host_running(h);
+
+    if (a)
+        agent_interrupt_turn(a, turn);
+}
+
 int host_snip(struct host *h, const struct strv *entries, struct err *err)
 {
     struct agent *a = host_running(h);

@@ -144,8 +144,9 @@ static void send_answer(struct call_chore *c)
     p->is_taken = true;
     if (!p->is_cancelled)
         return;
-    if (!cancel_prompt(v, p)) /* text from before the cancel arrived */
-        interrupt(v);
+    /* Text from before the cancel arrived: a turn is ended when it is known to be the prompt's. */
+    if (!cancel_prompt(v, p))
+        slash_interrupt(v->view->live->slash);
 }
 
 /* The prompt of a call that could not be sent is answered by its error. */
@@ -254,8 +255,10 @@ void acp_prompt_turn_started(struct acp_view *v, const struct event *e)
     if (!p)
         return;
     p->has_begun = true;
-    if (p->is_cancelled) /* between the queue and the turn it could not be stopped */
-        interrupt(v);
+    /* Between the queue and the turn it could not be stopped. By now the turn may have ended, and
+     * the next prompt may have begun its own. */
+    if (p->is_cancelled)
+        host_interrupt_turn(v->view->live->host, e->turn);
 }
 
 /* A command that has answered while a turn ran: it begins none. */
