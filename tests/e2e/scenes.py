@@ -564,6 +564,36 @@ def decisions(stage):
 
 
 @scene(TOUCH)
+def trusted_by_the_client(stage):
+    """A thread whose client trusts the folder has all of its settings; another thread has a warning instead."""
+    settings = os.path.join(stage, 'work', '.tenax', 'settings.json')
+    os.mkdir(os.path.dirname(settings))
+    with open(settings, 'w') as f:
+        json.dump({'permissions': {'allow': ['Bash(touch:*)']}}, f)
+    made = os.path.join(stage, 'work', 'made')
+    p = client(stage)
+
+    def opened_with(config):
+        """The id of a new thread, and whether it begins with a warning about trust."""
+        thread = p.ask('thread/start', {'cwd': p.dir, 'approvalPolicy': 'untrusted', 'config': config})['result']['thread']['id']
+        found = []
+        p.prompt(thread, 'hello')
+        p.until(lambda m: found.append(m) or m.get('method') == 'turn/completed')
+        return thread, [m for m in found if m.get('method') == 'warning' and 'is not trusted' in m['params']['message']]
+
+    for level in ({}, {p.dir: {'trust_level': 'untrusted'}}, {stage: {'trust_level': 'trusted'}}):
+        thread, warnings = opened_with({'projects': level})
+        assert len(warnings) == 1 and warnings[0]['params']['threadId'] == thread, (level, warnings)
+        assert decide(p, approval(p, thread), 'decline') == (['declined'], 'completed') and not os.path.exists(made), level
+    thread, warnings = opened_with({'projects': {p.dir: {'trust_level': 'trusted'}}})
+    assert not warnings and approval(p, thread) is None and os.path.exists(made), warnings
+    os.remove(made)
+    thread, warnings = opened_with({})  # it was for that thread only
+    assert warnings and approval(p, thread)
+    p.end()
+
+
+@scene(TOUCH)
 def two_are_asked(stage):
     """The first answer counts, and both see that there is one before the turn ends."""
     s = Server(stage)
