@@ -594,18 +594,22 @@ static int child_start_agent(struct child *c, const struct spawn_spec *spec, str
     return 0;
 }
 
-static int child_say(struct child *c, struct str text, enum input_when when, struct err *err)
+static int prompt_check(struct str text, struct err *err)
 {
-    struct agent_input in = {.when = when, .is_literal = true};
-
     if (text.len > SPAWN_MAX_PROMPT)
         return err_set(err, ERR_TOO_BIG, "the prompt has more than %zu bytes", SPAWN_MAX_PROMPT);
     if (!str_trim(text).len)
         return err_set(err, ERR_BAD_INPUT, "the prompt is empty");
+    return 0;
+}
+
+static void child_say(struct child *c, struct str text, enum input_when when)
+{
+    struct agent_input in = {.when = when, .is_literal = true};
+
     in.message = message_user_text(text);
     id_uuid(in.uuid);
     agent_send(c->agent, &in);
-    return 0;
 }
 
 /* ---- struct spawner ---- */
@@ -673,27 +677,24 @@ static int spawn_start(struct spawner *self, const struct spawn_spec *spec,
     struct children *all = (struct children *)self;
     bool by_child = spec->by && !identity_is_main(spec->by);
     CLEANUP(child_unpinp) struct child *parent = NULL;
-    struct child *c = NULL;
-    int rc;
+    CLEANUP(child_unpinp) struct child *c = NULL;
 
     if (by_child) {
         parent = child_pin(all, spec->by->agent, err);
         if (!parent)
             return -1;
     }
-    if (!children_enter(all, err))
+    if (prompt_check(spec->prompt, err) < 0 || !children_enter(all, err))
         return -1;
-    rc = spawn_make(all, spec, parent, &c, err);
-    if (rc == 0) {
+    if (spawn_make(all, spec, parent, &c, err) == 0) {
         memcpy(ret_id, c->id, sizeof(c->id));
-        rc = child_say(c, spec->prompt, INPUT_LATER, err);
-        if (rc < 0) {
-            child_free(c);
-            c = NULL;
-        }
+        atomic_fetch_add(&c->pins, 1);
     }
     children_leave(all, c);
-    return rc;
+    if (!c)
+        return -1;
+    child_say(c, spec->prompt, INPUT_LATER); /* it can be found: its tools may start agents */
+    return 0;
 }
 
 /* Gets the end of its last turn. */
@@ -747,7 +748,10 @@ static int spawn_send(struct spawner *self, const char *id, struct str text, enu
 {
     CLEANUP(child_unpinp) struct child *c = child_pin((struct children *)self, id, err);
 
-    return c ? child_say(c, text, when, err) : -1;
+    if (!c || prompt_check(text, err) < 0)
+        return -1;
+    child_say(c, text, when);
+    return 0;
 }
 
 bool children_send(struct children *all, const char *id, struct agent_input *input)
