@@ -115,7 +115,22 @@ OTHERWISE = {
 }
 
 
+def name_of(m):
+    """What a notification or a request of the server is about."""
+    p = m['params']
+    text = m['method']
+    if text == 'thread/status/changed':
+        return ' '.join([text, p['status']['type'], *p['status'].get('activeFlags', [])])
+    if 'item' in p:
+        return ' '.join([text, p['item']['type'], *([p['item']['status']] if 'status' in p['item'] else [])])
+    if text == 'turn/completed':
+        return f'{text} {p["turn"]["status"]}'
+    return text
+
+
 class Client(Peer):
+    otherwise = OTHERWISE
+
     def __init__(self, stage, shapes, *args):
         super().__init__(stage, *args)
         self.shapes = shapes
@@ -143,18 +158,11 @@ class Client(Peer):
         if 'method' in m:
             assert ('id' in m) != ('emittedAtMs' in m), m
             self.note(m)
-        check_shape(self.shapes, kind, m['params'] if 'method' in m else m.get('result', m.get('error')), OTHERWISE)
+        check_shape(self.shapes, kind, m['params'] if 'method' in m else m.get('result', m.get('error')), self.otherwise)
         return m
 
     def note(self, m):
-        p = m['params']
-        text = m['method']
-        if text == 'thread/status/changed':
-            text = ' '.join([text, p['status']['type'], *p['status'].get('activeFlags', [])])
-        elif 'item' in p:
-            text = ' '.join([text, p['item']['type'], *([p['item']['status']] if 'status' in p['item'] else [])])
-        elif text == 'turn/completed':
-            text += ' ' + p['turn']['status']
+        text = name_of(m)
         if self.order[-1:] != [text]:  # a text comes in any number of pieces
             self.order.append(text)
 
@@ -304,4 +312,5 @@ def main():
         shutil.rmtree(stage, ignore_errors=True)
 
 
-main()
+if __name__ == '__main__':
+    main()
