@@ -296,8 +296,11 @@ static bool agent_is_over(struct agent *a, bool gone, int64_t *io_ms)
     lock_take(&a->lock);
     over = a->finishing;
     lock_give(&a->lock);
-    return over && (gone || (!inputs_waiting(a->inputs) &&
-                             (!a->spec.awaits || !a->spec.awaits(a->spec.awaits_arg, io_ms))));
+    if (!over || gone)
+        return over;
+    /* In this order: work that ends in between has put its report into the queue before. */
+    return !(a->spec.awaits && a->spec.awaits(a->spec.awaits_arg, io_ms)) &&
+           !inputs_waiting(a->inputs);
 }
 
 /* Whether it is time to notify that the agent waits for input. *io_ms: when the caller will look

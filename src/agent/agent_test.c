@@ -1375,6 +1375,39 @@ static void an_input_that_was_overtaken(void **state)
     bench_end(&b);
 }
 
+static atomic_int awaited; /* how often the agent asked whether work is running; -1: let it end */
+
+/* Work that ends while the agent asks, and other work that goes on. */
+static bool ends_now(void *arg, int64_t *io_look_ms)
+{
+    (void)io_look_ms;
+    if (atomic_load(&awaited) < 0)
+        return false;
+    if (atomic_fetch_add(&awaited, 1))
+        return true;
+    bench_say(arg, "it has ended", INPUT_LATER);
+    return false;
+}
+
+static void a_report_at_the_last_moment_is_heard(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    atomic_store(&awaited, 0);
+    bench_begin(&b, "step\n  text one\nstep\n  if-prompt \"it has ended\"\n  text two\n");
+    b.spec.awaits = ends_now;
+    b.spec.awaits_arg = &b;
+    bench_start(&b, "");
+    bench_say(&b, "go", INPUT_LATER);
+    bench_until(&b, EVENT_TURN_DONE);
+    agent_finish(b.agent, /*fn=*/NULL, /*arg=*/NULL);
+    bench_until(&b, EVENT_TURN_DONE);
+    assert_string_equal(b.result, "two");
+    atomic_store(&awaited, -1);
+    bench_end(&b);
+}
+
 static void a_note_starts_a_turn(void **state)
 {
     struct bench b;
@@ -1536,6 +1569,7 @@ UNIT_TEST(agent)
         cmocka_unit_test(interrupts_end_the_turn),
         cmocka_unit_test(a_turn_ends_without_its_deaf_calls),
         cmocka_unit_test(an_input_that_was_overtaken),
+        cmocka_unit_test(a_report_at_the_last_moment_is_heard),
         cmocka_unit_test(a_note_starts_a_turn),
         cmocka_unit_test(goes_back_when_idle),
     };

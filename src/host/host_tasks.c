@@ -352,11 +352,10 @@ static bool awaits_commands(struct host *h, int64_t *io_look_ms)
     CLEANUP(buf_release) struct buf names = BUF_INIT(BUF_NO_LIMIT);
     CLEANUP(buf_release) struct buf text = BUF_INIT(BUF_NO_LIMIT);
     struct goal_ending goal;
-    size_t n;
 
     if (goal_ending(host_goal(h), &arena, &goal) && goal.is_own)
         return false;
-    n = background_end_silent(h->workspace, patience_ms, &names, io_look_ms);
+    background_end_silent(h->workspace, patience_ms, &names, io_look_ms);
     if (names.len) {
         buf_addf(&text,
                  "stopped in the background, after %" PRId64 " s without output: %s "
@@ -364,7 +363,7 @@ static bool awaits_commands(struct host *h, int64_t *io_look_ms)
                  patience_ms / 1000, buf_cstr(&names));
         host_notice(h, LEVEL_WARNING, buf_str(&text));
     }
-    return n;
+    return task_running(h->tasks, TASK_BIT(TASK_SHELL), /*owner=*/NULL, /*background=*/true);
 }
 
 /* A headless run ends when its agents and commands have ended. */

@@ -486,27 +486,25 @@ size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_b
     return n;
 }
 
-size_t background_end_silent(struct workspace *w, int64_t silence_ms, struct buf *ret_names,
-                             int64_t *io_look_ms)
+void background_end_silent(struct workspace *w, int64_t silence_ms, struct buf *ret_names,
+                           int64_t *io_look_ms)
 {
     struct background *list = background_of(w);
     int64_t now = clock_mono_ms();
     VEC(struct proc *) ending = VEC_INIT;
-    size_t n = 0;
 
     lock_take(&list->lock);
     VEC_EACH(&list->jobs, it) {
         struct job *j = *it;
         int64_t due_ms = j->heard_ms + silence_ms;
 
-        if (j->is_over || j->kind != TASK_SHELL)
+        if (j->is_over || j->is_killed || j->kind != TASK_SHELL)
             continue;
-        n++;
-        if (!j->is_killed && due_ms <= now) {
+        if (due_ms <= now) {
             buf_addf(ret_names, "%s%s (%.200s)", ret_names->len ? ", " : "", j->id, j->what);
             j->is_killed = true;
             vec_push(&ending, j->proc);
-        } else if (!j->is_killed && (*io_look_ms < 0 || due_ms < *io_look_ms)) {
+        } else if (*io_look_ms < 0 || due_ms < *io_look_ms) {
             *io_look_ms = due_ms;
         }
     }
@@ -515,7 +513,6 @@ size_t background_end_silent(struct workspace *w, int64_t silence_ms, struct buf
         proc_end(*proc); /* jobs are freed with the workspace only */
     }
     vec_release(&ending);
-    return n;
 }
 
 /* Jobs stay until the workspace goes, so the lock is only needed for a look at each. */

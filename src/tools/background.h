@@ -84,10 +84,10 @@ int background_tail(struct workspace *w, struct str id, size_t max_bytes, struct
 size_t background_running(struct workspace *w, struct buf *names, int64_t *ret_began_ms);
 
 /* Ends the commands, except monitors, that have printed nothing for this long, as
- * background_kill() does, and appends their names. Returns how many run, those that are ending
- * included. *io_look_ms: when the next one may be due, or -1; may be lowered. */
-size_t background_end_silent(struct workspace *w, int64_t silence_ms, struct buf *ret_names,
-                             int64_t *io_look_ms);
+ * background_kill() does, and appends their names. *io_look_ms: when the next one may be due, or
+ * -1; may be lowered. */
+void background_end_silent(struct workspace *w, int64_t silence_ms, struct buf *ret_names,
+                           int64_t *io_look_ms);
 
 /* All commands in the order they started, including ended ones; returns how many. Rows are valid
  * during the call. */
