@@ -669,13 +669,23 @@ static int run_await(struct run *r, struct cancel *cancel, struct err *err)
     return 0;
 }
 
+/* In the background: a notification reports its end, and nothing else does. */
+static bool is_notified(const struct run *r)
+{
+    CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+    struct task_view v;
+
+    return task_look(r->agents->spec.tasks, str_of(r->id), &arena, &v) && v.is_background;
+}
+
 static void write_outcome(struct run *r, const struct agents_order *o, struct agents_outcome *ret)
 {
     struct agents *a = r->agents;
+    bool is_late = is_notified(r);
     struct str model;
 
     gate_take(&a->gate);
-    if (r->state == RUN_OVER) {
+    if (r->state == RUN_OVER && !is_late) {
         *ret = r->outcome;
         r->outcome = (struct agents_outcome){.state = ret->state};
     } else {
