@@ -62,6 +62,7 @@ enum event_kind {
                       is_overloaded, text */
     EVENT_STATE,   /* state */
     EVENT_MODE,    /* mode */
+    EVENT_MODEL,   /* a front end has changed the model or the effort; host_model() has it */
     EVENT_HOOK_STARTED, /* all handlers of an event: id, name: "PreToolUse:Bash", text:
                            "PreToolUse"; show: status text for the user, or empty */
     EVENT_HOOK_DONE,    /* the same, is_error, duration_ms; show: output for the user's terminal, or

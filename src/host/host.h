@@ -216,6 +216,8 @@ void host_finish(struct host *h, void (*fn)(void *arg), void *arg);
 int host_select(struct host *h, struct str want, struct provider *ret, struct err *err);
 /* Empty or "default": the one the session started with. *ret_name is the name that is sent. */
 int host_set_model(struct host *h, struct str want, struct buf *ret_name, struct err *err);
+/* Lets the other front ends of the session see that one has changed the model or the effort. */
+void host_model_changed(struct host *h);
 void host_set_thinking(struct host *h, enum thinking thinking, int64_t budget);
 void host_hide_thinking(struct host *h, bool hides);
 enum thinking host_thinking(struct host *h, int64_t *ret_budget);

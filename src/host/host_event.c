@@ -273,6 +273,11 @@ void host_on_mode(enum permit_mode mode, void *arg)
     session_mode(h->session, str_of(permit_mode_name(mode)));
 }
 
+void host_model_changed(struct host *h)
+{
+    feed_emit(h->feed, host_event(h, EVENT_MODEL), /*cancel=*/NULL);
+}
+
 void host_notice(struct host *h, int level, struct str text)
 {
     struct event *e = host_event(h, EVENT_NOTICE);

@@ -125,6 +125,7 @@ static int do_set_model(struct control_call *call, struct jw *w, struct err *err
         return err_set(err, ERR_BAD_INPUT, "model must be a string");
     if (host_set_model(call->session->host, json_str(wanted), &name, err) < 0)
         return -1;
+    host_model_changed(call->session->host);
     jw_kstr(w, "model", buf_str(&name));
     return 0;
 }

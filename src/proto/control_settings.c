@@ -51,8 +51,14 @@ int control_get_settings(struct control_call *call, struct jw *w, struct err *er
 
 int control_apply_flag_settings(struct control_call *call, struct jw *w, struct err *err)
 {
+    const struct json *settings = json_get(call->request, "settings");
+
     (void)w;
-    return host_lay_over(call->session->host, json_get(call->request, "settings"), err);
+    if (host_lay_over(call->session->host, settings, err) < 0)
+        return -1;
+    if (json_get(settings, "model") || json_get(settings, "effortLevel"))
+        host_model_changed(call->session->host);
+    return 0;
 }
 
 /* What a client may write, and where: the rest is for the user, or for this session alone

@@ -533,6 +533,7 @@ static void render(struct stream_json *r, const struct event *e, struct buf *out
         break;
     case EVENT_TOOL_STARTED:
     case EVENT_WAITING:
+    case EVENT_MODEL:        /* its turns name it */
     case EVENT_HOOK_STARTED: /* its handlers are reported one by one */
     case EVENT_HOOK_DONE:
         break; /* the tool_use block has it already; not needed */

@@ -332,10 +332,16 @@ def changed_by_another_front_end(stage):
     shutil.copy(os.path.join(stage, 'scenario'), other)
     c.line({'type': 'user', 'message': {'role': 'user', 'content': f'/model scripted/{other}'}})
 
-    def model(m):
-        options = {o['id']: o['currentValue'] for o in update_of(m).get('configOptions', [])}
-        return 'other' in options.get('model', '') and options['mode'] == 'acceptEdits'
-    p.until(model)
+    def until_model(name):
+        def has_it(m):
+            options = {o['id']: o['currentValue'] for o in update_of(m).get('configOptions', [])}
+            return options.get('model') == name and options['mode'] == 'acceptEdits'
+        p.until(has_it)
+    until_model('other')
+    c.control(subtype='set_model', model=f'scripted/{stage}/scenario')  # these begin no turn
+    until_model('scenario')
+    c.control(subtype='apply_flag_settings', settings={'model': f'scripted/{other}'})
+    until_model('other')
     p.end()
 
 

@@ -118,6 +118,7 @@ static void lines_of_all_kinds(void **state)
         {EVENT_RETRY, ",\"attempt\":0,\"of\":0,\"wait_ms\":0,\"status\":0,\"error\":\"unknown\"}"},
         {EVENT_STATE, ",\"state\":\"idle\"}"},
         {EVENT_MODE, ",\"mode\":\"default\"}"},
+        {EVENT_MODEL, NULL},
         {EVENT_HOOK_STARTED, ",\"hook\":\"toolu_1\",\"name\":\"Edit\"}"},
         {EVENT_HOOK_DONE, ",\"hook\":\"toolu_1\",\"name\":\"Edit\",\"ms\":14,\"error\":false}"},
         {EVENT_TASK_STARTED, ",\"task\":\"toolu_1\",\"tool\":\"toolu_2\"}"},

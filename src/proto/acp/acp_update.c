@@ -321,6 +321,9 @@ void acp_event(struct client_view *view, const struct event *e)
         say_mode(v, e->mode);
         acp_say_options(v);
         break;
+    case EVENT_MODEL:
+        acp_say_options(v);
+        break;
     case EVENT_COMPACTING:
     case EVENT_COMPACTED:
         if (is_main)

@@ -282,6 +282,7 @@ static void app_event(struct app *a, const struct event *e)
         a->agents.is_stale = true;
         break;
     case EVENT_MODE:
+    case EVENT_MODEL:
         app_status_happened(a, STATUS_CHANGED);
         break;
     case EVENT_GOAL:
