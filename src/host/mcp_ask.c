@@ -33,7 +33,8 @@
 #define SAMPLE_TOKENS 4096
 #define SAMPLE_TEXT ((size_t)1 << 20)
 #define OPEN_MS 20000
-#define PAGES_MAX 1000 /* remembered as done */
+#define PAGES_MAX 1000     /* remembered as done */
+#define PAGE_WAIT_MS 60000 /* for the server, where nobody can be asked whether a page is done */
 
 /* A page that a server waits for. */
 struct page {
@@ -262,8 +263,8 @@ static enum page_choice ask_whether_done(struct host *h, const char *server, str
     jw_array_end(&w);
     jw_object_end(&w);
     ask.input = buf_str(&input);
-    if (asker->put(asker, &ask, cancel, &answer, NULL) < 0)
-        return cancel_is_set(cancel) ? PAGE_DONE : PAGE_SKIP; /* the server was first */
+    if (asker->put(asker, &ask, cancel, &answer, NULL) < 0) /* the server was first, or soon is */
+        return cancel_wait(cancel, PAGE_WAIT_MS, NULL) < 0 ? PAGE_DONE : PAGE_SKIP;
     return str_has(buf_str(&answer.input), STR("Open it again")) ? PAGE_AGAIN
            : str_has(buf_str(&answer.input), STR("\"Done\""))    ? PAGE_DONE
                                                                  : PAGE_SKIP;
