@@ -730,19 +730,23 @@ def changes_from_a_terminal_in_a_row(stage):
     p.end()
 
 
+def play(fn, model):
+    print(fn.__name__, flush=True)
+    stage = tempfile.mkdtemp(prefix='tenax-scene-')
+    try:
+        os.mkdir(os.path.join(stage, 'work'))
+        with open(os.path.join(stage, 'scenario'), 'w') as f:
+            f.write(model)
+        fn(stage)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
 def main():
     for fn, model in SCENES:
-        if len(sys.argv) > 2 and fn.__name__ not in sys.argv[2:]:
-            continue
-        print(fn.__name__, flush=True)
-        stage = tempfile.mkdtemp(prefix='tenax-scene-')
-        try:
-            os.mkdir(os.path.join(stage, 'work'))
-            with open(os.path.join(stage, 'scenario'), 'w') as f:
-                f.write(model)
-            fn(stage)
-        finally:
-            shutil.rmtree(stage, ignore_errors=True)
+        if len(sys.argv) < 3 or fn.__name__ in sys.argv[2:]:
+            play(fn, model)
 
 
-main()
+if __name__ == '__main__':
+    main()
