@@ -96,11 +96,13 @@ static void mate_write_meta(struct mate *m, enum task_state state)
     jw_kcstr(&w, "status", task_state_name(state));
     if (task_is_over(state))
         jw_kbool(&w, "finished", true);
+    gate_take(&t->gate);
     if (m->tree.path) {
         jw_kcstr(&w, "worktreePath", m->tree.path);
         jw_kcstr(&w, "worktreeBranch", m->tree.branch);
         jw_kcstr(&w, "worktreeBase", m->tree.base);
     }
+    gate_give(&t->gate);
     jw_object_end(&w);
     buf_addc(&json, '\n');
     (void)file_renew(buf_cstr(&path), buf_str(&json), 0600, /*err=*/NULL);
