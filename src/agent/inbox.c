@@ -20,8 +20,8 @@ void agent_unkeep(struct agent *a, enum journal_queue what, const struct agent_i
         agent_notice(a, LEVEL_WARNING, "%s", err.text);
 }
 
-/* Records input that has to wait. */
-static void agent_keep_waiting(struct agent *a, struct agent_input *input)
+/* Records input that has to wait. True if it is in the journal's queue. */
+static bool agent_keep_waiting(struct agent *a, const struct agent_input *input)
 {
     struct journal *journal = a->spec.journal;
     struct err err = {0};
@@ -31,13 +31,12 @@ static void agent_keep_waiting(struct agent *a, struct agent_input *input)
     waits = a->turn_cancel || input->is_notice;
     lock_give(&a->lock);
     waits = waits || !inputs_rests(a->inputs);
-    input->kept = false;
     if (!journal || !waits || input->go_on)
-        return;
-    if (journal->queue(journal, QUEUE_ENQUEUE, input, &err) < 0)
-        agent_notice(a, LEVEL_WARNING, "%s", err.text);
-    else
-        input->kept = true;
+        return false;
+    if (journal->queue(journal, QUEUE_ENQUEUE, input, &err) == 0)
+        return true;
+    agent_notice(a, LEVEL_WARNING, "%s", err.text);
+    return false;
 }
 
 /* True if input that waited when the previous session ended resumes the interrupted turn, so that
@@ -76,7 +75,7 @@ void agent_send(struct agent *a, struct agent_input *input)
 
     if (agent_goes_on_by_itself(a, input))
         return;
-    agent_keep_waiting(a, input);
+    input->kept = agent_keep_waiting(a, input);
     inputs_put(a->inputs, input);
     agent_hears(a, when);
 }
@@ -85,10 +84,9 @@ void agent_pass(struct agent *a, struct agent_input *claimed)
 {
     enum input_when when = claimed->when;
     bool passes = !agent_goes_on_by_itself(a, claimed);
+    bool kept = passes && agent_keep_waiting(a, claimed);
 
-    if (passes)
-        agent_keep_waiting(a, claimed);
-    if (passes && inputs_pass(a->inputs, claimed)) {
+    if (passes && inputs_pass(a->inputs, claimed, kept)) {
         agent_hears(a, when);
         return;
     }

@@ -408,13 +408,14 @@ void inputs_hold(struct inputs *q, bool on)
 
 /* ---- The agent ---- */
 
-bool inputs_pass(struct inputs *q, struct agent_input *claimed)
+bool inputs_pass(struct inputs *q, struct agent_input *claimed, bool kept)
 {
     struct entry *e = entry_of(claimed);
     bool passes;
 
     lock_take(&q->lock);
     passes = !e->is_withdrawn;
+    e->in.kept = kept; /* here, because it may be copied by who takes it back */
     if (passes) {
         list_remove(q, list_find(q, e));
         list_put(q, e);

@@ -147,8 +147,9 @@ void inputs_hold(struct inputs *q, bool on);
 
 /* ---- The agent ---- */
 
-/* Queues the claimed input for its turn. False if it was withdrawn: call inputs_done(). */
-bool inputs_pass(struct inputs *q, struct agent_input *claimed);
+/* Queues the claimed input for its turn. False if it was withdrawn: call inputs_done(). kept: it is
+ * recorded in the journal's queue. */
+bool inputs_pass(struct inputs *q, struct agent_input *claimed, bool kept);
 /* Queues a prompt for its turn without reading it. Takes the content. */
 void inputs_put(struct inputs *q, struct agent_input *in);
 /* Takes the next prompt that is due: between two steps only INPUT_NEXT, else at the start of a

@@ -116,7 +116,7 @@ static void run_step(struct inputs *q, const char *step, struct agent_input **cl
         assert_false(inputs_is_clear(q));
         return;
     case 'p':
-        assert_int_equal(inputs_pass(q, *claimed), want);
+        assert_int_equal(inputs_pass(q, *claimed, /*kept=*/false), want);
         return;
     case 'r':
         assert_int_equal(inputs_run(q, *claimed), want);
@@ -251,7 +251,7 @@ static void reader(void *arg)
 
     for (int i = 0; i < 4 * EACH; i++) {
         in = inputs_claim(arg, /*only_orders=*/false, /*settled=*/true);
-        if (in && !inputs_pass(arg, in))
+        if (in && !inputs_pass(arg, in, /*kept=*/false))
             inputs_done(arg, in);
     }
 }
@@ -269,7 +269,7 @@ static void at_once(void **state)
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         thread_join(threads[i]);
     for (struct agent_input *c = inputs_claim(q, false, true); c; c = inputs_claim(q, false, true))
-        assert_true(inputs_pass(q, c));
+        assert_true(inputs_pass(q, c, /*kept=*/false));
     for (; inputs_next(q, /*between=*/false, &in); seen++)
         agent_input_release(&in);
     assert_int_equal(seen, 3 * EACH);
