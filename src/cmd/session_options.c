@@ -13,6 +13,7 @@
 #include "conf/conf.h"
 #include "guard/sandbox.h"
 #include "host/hub.h"
+#include "net/curl_table.h"
 
 /* Options without effect yet: accepted, and reported once if they would change something. */
 static void options_not_yet(const struct args *args)
@@ -183,6 +184,7 @@ void session_options_release(struct session_options *o)
 {
     inputs_free(o->inputs);
     hub_free(o->hub);
+    curl_table_rest();
     conf_unref(o->conf);
     strv_release(&o->bare);
     *o = (struct session_options){0};

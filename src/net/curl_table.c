@@ -91,6 +91,12 @@ void curl_table_slim(void)
         link_pages_drop(first_loaded, count_loaded);
 }
 
+void curl_table_rest(void)
+{
+    lock_take(&load_lock);
+    lock_give(&load_lock);
+}
+
 int curl_table_start(struct err *err)
 {
     int r = 0;

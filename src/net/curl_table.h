@@ -58,3 +58,6 @@ void curl_table_slim(void);
 /* Call it after loading and before any function except version() and version_info(): initializes
  * libcurl's TLS library, in less than a millisecond. */
 int curl_table_start(struct err *err);
+/* Waits for a start that is under way. Call it before the process exits: a library must not be
+ * initialized and taken down at the same time. */
+void curl_table_rest(void);
