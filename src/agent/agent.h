@@ -220,7 +220,7 @@ int agent_rewind(struct agent *a, struct agent_rewind *order, struct err *err);
 /* Ends the running turn with aborted_*. Does nothing when the agent is idle. drop_queued: also
  * drops the inputs that wait for their turn. */
 void agent_interrupt(struct agent *a, bool drop_queued);
-/* The same for the turn of this number only (struct event), which may have ended meanwhile. */
+/* Ends the turn with this number (struct event). Does nothing if another turn is running. */
 void agent_interrupt_turn(struct agent *a, int64_t turn);
 /* Marks the time during which the user is being asked; it does not count as working time. */
 void agent_asks(struct agent *a, bool on);

@@ -1025,7 +1025,7 @@ static void lent(void **state)
     }
 }
 
-/* What is granted to one agent is not granted to those that it starts; what is forbidden is. */
+/* Agents that an agent starts inherit its denials, but not its grants. */
 static void lent_to_one(void **state)
 {
     CLEANUP(arena_release) struct arena arena = ARENA_INIT;

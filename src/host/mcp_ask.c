@@ -34,7 +34,7 @@
 #define SAMPLE_TEXT ((size_t)1 << 20)
 #define OPEN_MS 20000
 #define PAGES_MAX 1000     /* remembered as done */
-#define PAGE_WAIT_MS 60000 /* for the server, where nobody can be asked whether a page is done */
+#define PAGE_WAIT_MS 60000 /* for the server to report a page as done, if no user can be asked */
 
 /* A page that a server waits for. */
 struct page {

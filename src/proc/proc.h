@@ -62,8 +62,8 @@ struct proc_spec {
     int64_t linger_ms;                 /* for descendants after the leader's exit; -1 = unlimited */
     const struct confinement *confine; /* NULL = not sandboxed */
     bool by_user; /* not the agent's doing, nor is what it starts (descent.h) */
-    /* If tenax dies, the job is not killed at once but may run for up to 30 seconds: a program that
-     * leaves locks behind when it is killed. */
+    /* For a program that leaves locks behind when it is killed: if tenax dies, the job may run on
+     * for up to 30 seconds. */
     bool finishes;
 };
 

@@ -25,8 +25,8 @@ struct skill_search {
 };
 
 void skill_search_release(struct skill_search *s);
-void skill_search_forget(
-    struct skill_search *s); /* another conversation, or what was said is out of sight */
+/* Call it for a new conversation and after a compaction: skills may be suggested again. */
+void skill_search_forget(struct skill_search *s);
 
 struct skill_search_spec {
     struct own_list *skills;

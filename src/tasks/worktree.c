@@ -1,9 +1,9 @@
 /*
  * worktree: git, asked a few short things, without hooks and without the caller's GIT_ variables.
  * Worktrees of this process are made one at a time: git's own locks fail rather than wait. If this
- * process dies, git ends what it has begun: one that is killed while it deletes a branch leaves
+ * process dies, git runs to its end: if it is killed while it deletes a branch, it leaves
  * packed-refs.lock or packed-refs.new behind, and no branch of the repository can be deleted until
- * the user removes it.
+ * the user removes that file.
  */
 #include "tasks/worktree.h"
 

@@ -141,7 +141,7 @@ static int forget(void)
     return was;
 }
 
-/* Answers what the login does not cover, or what is of a session that is not known. */
+/* Refuses requests that the login does not cover, and requests for an unknown session. */
 static bool is_refused(int fd, struct str head, struct str method)
 {
     CLEANUP(buf_release) struct buf known = BUF_INIT(100);

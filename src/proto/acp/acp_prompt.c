@@ -255,8 +255,8 @@ void acp_prompt_turn_started(struct acp_view *v, const struct event *e)
     if (!p)
         return;
     p->has_begun = true;
-    /* Between the queue and the turn it could not be stopped. By now the turn may have ended, and
-     * the next prompt may have begun its own. */
+    /* It was cancelled after it had left the queue and before its turn began. Only that turn ends:
+     * another one may be running by now. */
     if (p->is_cancelled)
         host_interrupt_turn(v->view->live->host, e->turn);
 }

@@ -40,7 +40,7 @@ static void open_roster(struct roster *r)
         fail_msg("%s", err.text);
 }
 
-/* The lead's process is told from a later one with the same pid. */
+/* A later process with the same pid is not taken for the lead. */
 static void lead_process(void **state)
 {
     CLEANUP(latch_give) struct latch lead = LATCH_INIT;
